@@ -1,0 +1,249 @@
+import { z } from "zod";
+import {
+  AttemptId,
+  CheckpointId,
+  CommandId,
+  EffectId,
+  EnvironmentId,
+
+  IncarnationId,
+  ItemId,
+  LinkId,
+  ProjectId,
+  ProviderThreadId,
+  RequestId,
+  RunId,
+  TaskId,
+  ThreadId,
+  TransferId,
+} from "./ids.ts";
+import { ContextHandoff } from "./handoff.ts";
+import { ImportRequest } from "./import.ts";
+import { ItemBody } from "./item.ts";
+import { LinkPosition, LinkPositions } from "./link.ts";
+import { limits } from "./limits.ts";
+import { InteractionMode, Modes, RuntimeMode } from "./modes.ts";
+import { NativeRef, ProviderChoice, ProviderInstanceId } from "./provider.ts";
+import { Refusal } from "./refusal.ts";
+import { OpenRequest, RunEnding, StartPlan } from "./run.ts";
+import { Text, Title, MessageText } from "./text.ts";
+import { ThreadMark, Workspace } from "./thread.ts";
+import { ContextSourcePoint, ContextTransferResolution, TransferInput } from "./transfer.ts";
+import { LinkBody } from "./wire.ts";
+
+/** Where to fork: what the contract names a source point (§6, Fork). */
+export const ForkPoint = z.union([
+  z.strictObject({ kind: z.literal("latest_stable") }),
+  z.strictObject({ kind: z.literal("run"), runId: RunId }),
+  z.strictObject({ kind: z.literal("checkpoint"), checkpointId: CheckpointId }),
+  z.strictObject({ kind: z.literal("provider_thread"), providerThreadId: ProviderThreadId }),
+]);
+export type ForkPoint = z.infer<typeof ForkPoint>;
+
+const partialModes = { runtimeMode: RuntimeMode.optional(), interactionMode: InteractionMode.optional() };
+
+/** What people, agents and peers may ask. */
+export const PublicCommand = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("project.add"), path: Text.min(1), name: Title.min(1).optional() }),
+  z.strictObject({
+    type: z.literal("thread.create"),
+    projectId: ProjectId.optional(),
+    title: Title.optional(),
+    provider: ProviderChoice.optional(),
+    workspace: Workspace.optional(),
+    ...partialModes,
+  }),
+  z.strictObject({
+    type: z.literal("thread.send"),
+    threadId: ThreadId,
+    text: MessageText,
+    /** Who is to serve it; without: what the thread prefers, else what served it last, else the default. */
+    provider: ProviderChoice.optional(),
+    delivery: z.enum(["auto", "queue"]).optional(),
+    ...partialModes,
+  }),
+  z.strictObject({ type: z.literal("thread.fork"), threadId: ThreadId, at: ForkPoint, title: Title.optional() }),
+  z.strictObject({ type: z.literal("thread.switch"), threadId: ThreadId, provider: ProviderChoice }),
+  z.strictObject({ type: z.literal("thread.merge_back"), threadId: ThreadId, into: ThreadId.optional() }),
+  z.strictObject({ type: z.literal("thread.import"), import: ImportRequest }),
+  /** Sends a thread's conversation to a linked environment as an import there. */
+  z.strictObject({
+    type: z.literal("thread.import_to"),
+    threadId: ThreadId,
+    environmentId: EnvironmentId,
+    handoffId: z.string().min(1).max(limits.handoffIdChars),
+    continuationPrompt: Text.min(1).max(limits.importPromptChars).optional(),
+    provider: ProviderChoice.optional(),
+    title: Title.optional(),
+  }),
+  /** An import of given messages at a linked environment. */
+  z.strictObject({ type: z.literal("link.import"), environmentId: EnvironmentId, import: ImportRequest }),
+  z.strictObject({
+    type: z.literal("thread.interrupt"),
+    threadId: ThreadId,
+    runId: RunId.optional(),
+    /** Whether its open subagents are cancelled too, depth first; default `cancel`. */
+    children: z.enum(["cancel", "keep"]).optional(),
+    reason: Text.optional(),
+  }),
+  z.strictObject({ type: z.literal("thread.rename"), threadId: ThreadId, title: Title }),
+  z.strictObject({ type: z.literal("thread.set_modes"), threadId: ThreadId, ...partialModes }),
+  z.strictObject({ type: z.literal("thread.mark"), threadId: ThreadId, mark: ThreadMark, on: z.boolean() }),
+  z.strictObject({ type: z.literal("thread.delete"), threadId: ThreadId, keepForks: z.boolean().optional() }),
+  z.strictObject({ type: z.literal("run.answer"), runId: RunId, requestId: Text.min(1), answer: Text.min(1).max(limits.messageChars) }),
+  z.strictObject({
+    type: z.literal("task.spawn"),
+    parentThreadId: ThreadId,
+    prompt: MessageText,
+    title: Title.optional(),
+    /** What the caller chose to hand over besides the task; nothing else of the parent is told. */
+    handedOver: MessageText.optional(),
+    provider: ProviderChoice.optional(),
+    /** Where it is to run; without: here. */
+    environmentId: EnvironmentId.optional(),
+    ...partialModes,
+  }),
+  z.strictObject({ type: z.literal("task.cancel"), taskId: TaskId, reason: Text.optional() }),
+  z.strictObject({ type: z.literal("task.dismiss"), taskId: TaskId, reason: Text.optional() }),
+]);
+export type PublicCommand = z.infer<typeof PublicCommand>;
+
+/** An item as the outside reports it; the runtime gives it an id and its place. */
+export const ReportedItem = z.object({ body: ItemBody, nativeId: z.string().nullable(), truncated: z.boolean() });
+export type ReportedItem = z.infer<typeof ReportedItem>;
+
+/** What this environment's own services report: the outside's answers. Never taken from a caller. */
+export const SystemCommand = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("run.claim"),
+    runId: RunId,
+    attemptId: AttemptId,
+    provider: ProviderChoice,
+    /** Transfers to make first (a provider handoff, a successor of a failed one). */
+    create: z.array(TransferInput),
+    /** Transfers to claim, in the order in which they are told. */
+    claim: z.array(TransferId),
+    /** What the provider already knows: superseded without a successor. */
+    notNeeded: z.array(TransferId),
+  }),
+  z.object({
+    type: z.literal("run.prepared"),
+    runId: RunId,
+    attemptId: AttemptId,
+    plan: StartPlan,
+    resolutions: z.array(
+      z.object({
+        transferId: TransferId,
+        resolution: ContextTransferResolution,
+        basePoint: ContextSourcePoint.nullable(),
+        sourcePoint: ContextSourcePoint.nullable(),
+      }),
+    ),
+    handoffs: z.array(ContextHandoff),
+  }),
+  z.object({ type: z.literal("run.unprepared"), runId: RunId, attemptId: AttemptId, error: Refusal, failed: z.array(TransferId) }),
+  /** The provider took the input (decision 29). `nativeRef` is the native conversation that serves it. */
+  z.object({
+    type: z.literal("run.accepted"),
+    runId: RunId,
+    attemptId: AttemptId,
+    nativeRef: NativeRef,
+    turnRef: NativeRef.nullable(),
+  }),
+  z.object({ type: z.literal("run.items"), runId: RunId, attemptId: AttemptId, items: z.array(ReportedItem) }),
+  z.object({
+    type: z.literal("run.request_opened"),
+    runId: RunId,
+    attemptId: AttemptId,
+    request: OpenRequest.omit({ itemId: true }),
+    item: ReportedItem,
+  }),
+  z.object({ type: z.literal("run.request_closed"), runId: RunId, attemptId: AttemptId, requestId: Text }),
+  z.object({
+    type: z.literal("run.ended"),
+    runId: RunId,
+    attemptId: AttemptId,
+    ending: RunEnding,
+    error: Refusal.nullable(),
+    /** True when the input was refused because of how the native conversation was to be opened (a fork that failed). */
+    openFailed: z.boolean(),
+    turnRef: NativeRef.nullable(),
+  }),
+  z.object({ type: z.literal("thread.wake"), threadId: ThreadId }),
+  z.object({ type: z.literal("effects.started"), effectIds: z.array(EffectId) }),
+  z.object({ type: z.literal("effects.closed"), effectIds: z.array(EffectId), state: z.enum(["done", "settled", "set_aside"]), note: z.string() }),
+  z.object({ type: z.literal("link.configure"), linkId: LinkId, name: Title, peerEnvironmentId: EnvironmentId }),
+  z.object({ type: z.literal("link.state"), linkId: LinkId, state: z.enum(["connecting", "connected", "lost"]), error: Text.nullable() }),
+  z.object({ type: z.literal("link.diverged"), linkId: LinkId, reason: Text, ours: LinkPositions, theirs: LinkPositions }),
+  /** A numbered message of a peer, opened and found authentic; `digest` is of its plain bytes. */
+  z.object({
+    type: z.literal("link.receive"),
+    linkId: LinkId,
+    incarnation: IncarnationId,
+    epoch: z.number().int().positive(),
+    number: z.number().int().positive(),
+    digest: z.string(),
+    /** Null when it is authentic but cannot be used: it takes its number and is kept for reading. */
+    body: LinkBody.nullable(),
+    raw: Text,
+    requestId: RequestId.nullable(),
+    commit: z.number().int().nonnegative(),
+  }),
+  z.object({ type: z.literal("link.receipt"), linkId: LinkId, received: LinkPosition }),
+  /** The peer's positions were heard: its incarnation and epoch are remembered. */
+  z.object({ type: z.literal("link.peer_positions"), linkId: LinkId, positions: LinkPositions }),
+]);
+export type SystemCommand = z.infer<typeof SystemCommand>;
+
+export type Command = PublicCommand | SystemCommand;
+export type CommandType = Command["type"];
+
+/** Who asks. A thread is an agent's own token; a link is the pinned peer, never a field of its message. */
+export const Caller = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("user") }),
+  z.object({ kind: z.literal("thread"), threadId: ThreadId, runId: RunId.nullable() }),
+  z.object({ kind: z.literal("link"), linkId: LinkId, environmentId: EnvironmentId }),
+  z.object({ kind: z.literal("system") }),
+]);
+export type Caller = z.infer<typeof Caller>;
+
+/** What a client sends: its own id makes a repeat safe. */
+export const CommandEnvelope = z.strictObject({ id: CommandId, command: PublicCommand });
+export type CommandEnvelope = z.infer<typeof CommandEnvelope>;
+
+/** What was answered, and stored under the command's id. */
+export const Receipt = z.discriminatedUnion("ok", [
+  z.object({
+    ok: z.literal(true),
+    commandId: CommandId,
+    /** The commit that holds the whole effect. */
+    commit: z.number().int().nonnegative(),
+    result: z.record(z.string(), z.unknown()),
+    /** True when this answer was stored by an earlier call. */
+    repeated: z.boolean(),
+  }),
+  z.object({ ok: z.literal(false), commandId: CommandId, refusal: Refusal, repeated: z.boolean() }),
+]);
+export type Receipt = z.infer<typeof Receipt>;
+
+/** What each public command answers, by type. */
+export interface ResultOf {
+  "project.add": { projectId: ProjectId; created: boolean };
+  "thread.create": { threadId: ThreadId };
+  "thread.send": { threadId: ThreadId; runId: RunId; ordinal: number; messageItemId: ItemId };
+  "thread.fork": { threadId: ThreadId; transferId: TransferId };
+  "thread.switch": { threadId: ThreadId; provider: ProviderInstanceId };
+  "thread.merge_back": { transferId: TransferId; into: ThreadId; supersedes: TransferId | null };
+  "thread.import": { threadId: ThreadId; created: boolean; runId: RunId | null; continuation: "none" | "started" | "already" };
+  "thread.import_to": { requestId: RequestId; threadId: ThreadId };
+  "link.import": { requestId: RequestId; threadId: ThreadId };
+  "thread.interrupt": { threadId: ThreadId; runIds: RunId[]; cancelledTasks: TaskId[] };
+  "thread.rename": { threadId: ThreadId };
+  "thread.set_modes": { threadId: ThreadId };
+  "thread.mark": { threadId: ThreadId };
+  "thread.delete": { threadId: ThreadId; keptFor: ThreadId[] };
+  "run.answer": { runId: RunId };
+  "task.spawn": { taskId: TaskId; childThreadId: ThreadId | null; runId: RunId | null; requestId: RequestId | null };
+  "task.cancel": { taskId: TaskId; cancelled: TaskId[] };
+  "task.dismiss": { taskId: TaskId };
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { EnvironmentId } from "./ids.ts";
+import { LinkConfig } from "./link.ts";
+import { Modes } from "./modes.ts";
+import { HandoffBudget } from "./handoff.ts";
+import { ProviderInstanceId } from "./provider.ts";
+import { Title } from "./text.ts";
+
+const common = {
+  /** Size of a handoff that this instance is given; without: half of its context window, else 24,000 tokens. */
+  handoffBudget: HandoffBudget.optional(),
+  /** A run without any frame for this long is closed (decision 32). Milliseconds; default 30 minutes. */
+  leaseMs: z.number().int().positive().optional(),
+  defaultModel: z.string().min(1).optional(),
+};
+
+/** One configured instance of a provider. */
+export const ProviderConfig = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("scripted"), script: z.string().min(1).optional(), ...common }),
+  z.strictObject({
+    kind: z.literal("codex"),
+    /** The native binary; without: `ROPEWALK_CODEX_BIN`, the platform package, the PATH (decision 43). */
+    bin: z.string().min(1).optional(),
+    /** `CODEX_HOME`; without: the user's own. */
+    home: z.string().min(1).optional(),
+    /** The whole environment of the process; without: the caller's. */
+    env: z.record(z.string(), z.string()).optional(),
+    extraArgs: z.array(z.string()).optional(),
+    ...common,
+  }),
+]);
+export type ProviderConfig = z.infer<typeof ProviderConfig>;
+
+/** `config.json` of an environment's folder (decision 11). */
+export const EnvironmentConfig = z.strictObject({
+  environment: z.strictObject({ id: EnvironmentId, name: Title.min(1) }),
+  providers: z.record(ProviderInstanceId, ProviderConfig),
+  defaultProvider: ProviderInstanceId.nullable(),
+  /** The broker that links talk over; null: none is needed. */
+  nats: z.strictObject({ url: z.string().min(1), credentialsFile: z.string().min(1).optional() }).nullable(),
+  links: z.array(LinkConfig),
+  limits: z
+    .strictObject({
+      taskDepth: z.number().int().positive(),
+      taskOpenChildren: z.number().int().positive(),
+      importRequestBytes: z.number().int().positive(),
+      linkBacklog: z.number().int().positive(),
+    })
+    .partial(),
+  /** What a thread starts with when nobody says otherwise. */
+  defaultModes: Modes.optional(),
+});
+export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>;

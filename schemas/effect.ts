@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { AttemptId, EffectId, RunId, ThreadId } from "./ids.ts";
+import { Text } from "./text.ts";
+
+/**
+ * What is to happen outside, decided by a machine, stored in the same commit, run after it.
+ * `repeatable` may simply run again after a crash; `once` has its start committed first and is settled after a crash.
+ */
+export const EffectRequest = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("run.prepare"), policy: z.literal("repeatable"), runId: RunId, attemptId: AttemptId }),
+  z.object({ kind: z.literal("provider.start"), policy: z.literal("once"), runId: RunId, attemptId: AttemptId }),
+  z.object({ kind: z.literal("provider.interrupt"), policy: z.literal("repeatable"), runId: RunId, attemptId: AttemptId }),
+  z.object({
+    kind: z.literal("provider.answer"),
+    policy: z.literal("once"),
+    runId: RunId,
+    attemptId: AttemptId,
+    requestId: Text,
+    answer: Text,
+  }),
+  /** Looks whether a thread that fell idle has results to be told (decision 30). */
+  z.object({ kind: z.literal("thread.wake"), policy: z.literal("repeatable"), threadId: ThreadId }),
+]);
+export type EffectRequest = z.infer<typeof EffectRequest>;
+export type EffectKind = EffectRequest["kind"];
+
+/** `settled`: a `once` effect whose outcome after a crash was decided; `set_aside`: it could not be applied and is kept for reading. */
+export const EffectState = z.enum(["pending", "started", "done", "settled", "set_aside"]);
+export type EffectState = z.infer<typeof EffectState>;
+
+export const Effect = z.object({ id: EffectId, request: EffectRequest, state: EffectState, tries: z.number().int().nonnegative() });
+export type Effect = z.infer<typeof Effect>;

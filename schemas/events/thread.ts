@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { RunId, TransferId } from "../ids.ts";
+import { Modes } from "../modes.ts";
+import { ProviderChoice } from "../provider.ts";
+import { RunEnding } from "../run.ts";
+import { Content } from "../item.ts";
+import { Refusal } from "../refusal.ts";
+import { StablePoint, ThreadInput, ThreadMark } from "../thread.ts";
+import { Title } from "../text.ts";
+import { stamp } from "./common.ts";
+
+export const ThreadCreated = z.object({ type: z.literal("thread.created"), input: ThreadInput, ...stamp });
+export const ThreadEvent = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("thread.run_queued"), runId: RunId, ordinal: z.number().int().positive(), ...stamp }),
+  /** A run of this thread had its input accepted by a provider. */
+  z.object({ type: z.literal("thread.run_accepted"), runId: RunId, provider: ProviderChoice, ...stamp }),
+  z.object({
+    type: z.literal("thread.run_ended"),
+    runId: RunId,
+    ordinal: z.number().int().positive(),
+    ending: RunEnding,
+    stable: StablePoint.nullable(),
+    /** What a parent is told: the last assistant message of the run. */
+    result: Content.nullable(),
+    error: Refusal.nullable(),
+    ...stamp,
+  }),
+  z.object({ type: z.literal("thread.provider_preferred"), provider: ProviderChoice, ...stamp }),
+  z.object({ type: z.literal("thread.task_attached"), byAgent: z.boolean(), ...stamp }),
+  /** A child's result waits to be told. */
+  z.object({ type: z.literal("thread.result_arrived"), transferId: TransferId, ...stamp }),
+  z.object({ type: z.literal("thread.renamed"), title: Title, ...stamp }),
+  z.object({ type: z.literal("thread.modes_set"), modes: Modes, ...stamp }),
+  z.object({ type: z.literal("thread.marked"), mark: ThreadMark, ...stamp }),
+  z.object({ type: z.literal("thread.unmarked"), mark: ThreadMark, ...stamp }),
+  z.object({ type: z.literal("thread.deleted"), ...stamp }),
+]);
+export type ThreadCreated = z.infer<typeof ThreadCreated>;
+export type ThreadEvent = z.infer<typeof ThreadEvent>;

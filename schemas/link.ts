@@ -1,0 +1,58 @@
+import { z } from "zod";
+import { EnvironmentId, IncarnationId, LinkId } from "./ids.ts";
+import { Modes } from "./modes.ts";
+import { Digest, Text, Timestamp, Title } from "./text.ts";
+
+/** What a peer may do here: a closed set, each with its cap on modes (links.md, grants). */
+export const Grant = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("threadImport"), maxModes: Modes }),
+  z.object({ kind: z.literal("spawn"), maxModes: Modes }),
+  z.object({ kind: z.literal("read") }),
+]);
+export type Grant = z.infer<typeof Grant>;
+export type GrantKind = Grant["kind"];
+
+/** Raw X25519 public key, base64url. */
+export const PublicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
+
+/** A link as configured on one side. Both sides carry the same link id. */
+export const LinkConfig = z.strictObject({
+  id: LinkId,
+  name: Title.min(1),
+  peer: z.strictObject({ environmentId: EnvironmentId, publicKey: PublicKey }),
+  /** What the peer may do here. */
+  grants: z.array(Grant),
+});
+export type LinkConfig = z.infer<typeof LinkConfig>;
+
+export const LinkStatus = z.enum(["offline", "connecting", "online", "diverged", "revoked"]);
+export type LinkStatus = z.infer<typeof LinkStatus>;
+
+/** Where one direction of a link stands. `digest` runs over every message of the epoch up to `number`. */
+export const LinkPosition = z.object({ epoch: z.number().int().positive(), number: z.number().int().nonnegative(), digest: Digest });
+export type LinkPosition = z.infer<typeof LinkPosition>;
+
+/** What one side tells of where it stands: sent is its own direction, received the peer's. */
+export const LinkPositions = z.object({
+  incarnation: IncarnationId,
+  sent: LinkPosition,
+  received: LinkPosition.nullable(),
+});
+export type LinkPositions = z.infer<typeof LinkPositions>;
+
+/** Context of the link machine; positions and messages are in the store's link tables. */
+export const LinkContext = z.object({
+  id: LinkId,
+  name: Title,
+  peerEnvironmentId: EnvironmentId,
+  since: Timestamp,
+  lastSeenAt: Timestamp.nullable(),
+  error: Text.nullable(),
+  divergence: z.object({ reason: Text, ours: LinkPositions, theirs: LinkPositions }).nullable(),
+  createdAt: Timestamp,
+});
+export type LinkContext = z.infer<typeof LinkContext>;
+export const LinkInput = LinkContext.pick({ id: true, name: true, peerEnvironmentId: true });
+export type LinkInput = z.infer<typeof LinkInput>;
+export const Link = LinkContext.extend({ status: LinkStatus });
+export type Link = z.infer<typeof Link>;

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { CheckpointId, EnvironmentId, LinkId, ProjectId, RunId, TaskId, ThreadId } from "./ids.ts";
+import { Modes } from "./modes.ts";
+import { ProviderChoice } from "./provider.ts";
+import { Text, Timestamp, Title } from "./text.ts";
+
+/** Only browsing lineage lives on the thread; all operational detail is in transfers (contract §3). */
+export const AppThreadLineage = z.object({
+  parentThreadId: ThreadId.nullable(),
+  /** Set when the parent lives in another environment. */
+  parentEnvironmentId: EnvironmentId.nullable(),
+  relationshipToParent: z.enum(["fork", "subagent"]).nullable(),
+  rootThreadId: ThreadId,
+});
+export type AppThreadLineage = z.infer<typeof AppThreadLineage>;
+
+/** What a link started carries this for life, and hands it on to forks and subagents (contract §8). */
+export const LinkOrigin = z.object({ environmentId: EnvironmentId, linkId: LinkId });
+export type LinkOrigin = z.infer<typeof LinkOrigin>;
+
+/** Where a thread's agent works (decision 38). Worktrees of their own come with workspaces. */
+export const Workspace = z.union([
+  z.object({ strategy: z.literal("root") }),
+  z.object({ strategy: z.literal("existing"), path: Text }),
+]);
+export type Workspace = z.infer<typeof Workspace>;
+
+/** The task a thread was spawned for, and the environment that owns it (null: this one). */
+export const TaskRef = z.object({ taskId: TaskId, environmentId: EnvironmentId.nullable() });
+export type TaskRef = z.infer<typeof TaskRef>;
+
+export const StablePoint = z.object({ runId: RunId.nullable(), ordinal: z.number().int().nonnegative(), checkpointId: CheckpointId });
+export type StablePoint = z.infer<typeof StablePoint>;
+
+/** The last run of another thread whose history this thread shows by reference; the point a fork was made at. */
+export const InheritedPoint = z.object({ threadId: ThreadId, runId: RunId.nullable(), ordinal: z.number().int().nonnegative() });
+export type InheritedPoint = z.infer<typeof InheritedPoint>;
+
+export const ThreadMark = z.enum(["archived", "pinned", "snoozed", "read"]);
+export type ThreadMark = z.infer<typeof ThreadMark>;
+
+/** The canonical conversation; context of the thread machine. */
+export const ThreadContext = z.object({
+  id: ThreadId,
+  projectId: ProjectId,
+  title: Title,
+  lineage: AppThreadLineage,
+  inherited: InheritedPoint.nullable(),
+  historyOrigin: z.enum(["native", "v1_import"]),
+  modes: Modes,
+  /** What the thread was last served by; null until a run's input was accepted. */
+  provider: ProviderChoice.nullable(),
+  /** What the next message is to be served by, said by a switch; null: what served it last. */
+  preferred: ProviderChoice.nullable(),
+  workspace: Workspace,
+  linkOrigin: LinkOrigin.nullable(),
+  task: TaskRef.nullable(),
+  /** Levels of app-owned subagents above it. */
+  depth: z.number().int().nonnegative(),
+  lastOrdinal: z.number().int().nonnegative(),
+  activeRunId: RunId.nullable(),
+  queue: z.array(RunId),
+  latestStable: StablePoint.nullable(),
+  /** True once an agent of this thread has spawned a task: results then wake it when it is idle (decision 30). */
+  wakesOnResult: z.boolean(),
+  /** When each mark was set; absent is unmarked. */
+  marks: z.partialRecord(ThreadMark, Timestamp),
+  createdBy: z.enum(["user", "agent", "system"]),
+  createdAt: Timestamp,
+});
+export type ThreadContext = z.infer<typeof ThreadContext>;
+
+export const ThreadInput = ThreadContext.omit({
+  provider: true,
+  activeRunId: true,
+  queue: true,
+  lastOrdinal: true,
+  wakesOnResult: true,
+  marks: true,
+  createdAt: true,
+});
+export type ThreadInput = z.infer<typeof ThreadInput>;
+
+export const ThreadStatus = z.enum(["idle", "running", "deleted"]);
+export type ThreadStatus = z.infer<typeof ThreadStatus>;
+export const AppThread = ThreadContext.extend({ status: ThreadStatus });
+export type AppThread = z.infer<typeof AppThread>;

@@ -50,8 +50,8 @@ export const ThreadContext = z.object({
   modes: Modes,
   /** What the thread was last served by; null until a run's input was accepted. */
   provider: ProviderChoice.nullable(),
-  /** What the next message is to be served by, said by a switch; null: what served it last. */
-  preferred: ProviderChoice.nullable(),
+  /** What messages after `afterOrdinal` are to be served by, said by a switch; null: what served it last. */
+  preferred: z.object({ provider: ProviderChoice, afterOrdinal: z.number().int().nonnegative() }).nullable(),
   workspace: Workspace,
   linkOrigin: LinkOrigin.nullable(),
   task: TaskRef.nullable(),

@@ -38,6 +38,10 @@ export type ContextTransferResolution = z.infer<typeof ContextTransferResolution
 export const TransferClaim = z.object({ runId: RunId, attemptId: AttemptId });
 export type TransferClaim = z.infer<typeof TransferClaim>;
 
+/** How a child ended, in the task's words; never `completed` for a failure (case S04). */
+export const ResultOutcome = z.object({ ending: z.enum(["completed", "failed", "cancelled", "interrupted"]), error: Refusal.nullable() });
+export type ResultOutcome = z.infer<typeof ResultOutcome>;
+
 /** The durable record that joins source and target; the context of the transfer machine, its status is the machine's state. */
 export const TransferContext = z.object({
   id: TransferId,
@@ -61,6 +65,8 @@ export const TransferContext = z.object({
   taskId: TaskId.nullable(),
   /** What is to be told where it does not follow from the source point: a task's words, a result's text. */
   content: Content.nullable(),
+  /** How the child's run ended; only on a `subagent_result`. */
+  outcome: ResultOutcome.nullable(),
 });
 export type TransferContext = z.infer<typeof TransferContext>;
 

@@ -13,7 +13,15 @@ export const ThreadCreated = z.object({ type: z.literal("thread.created"), input
 export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.run_queued"), runId: RunId, ordinal: z.number().int().positive(), ...stamp }),
   /** A run of this thread had its input accepted by a provider. */
-  z.object({ type: z.literal("thread.run_accepted"), runId: RunId, provider: ProviderChoice, ...stamp }),
+  z.object({
+    type: z.literal("thread.run_accepted"),
+    runId: RunId,
+    ordinal: z.number().int().positive(),
+    provider: ProviderChoice,
+    /** True when the message itself named its provider. */
+    named: z.boolean(),
+    ...stamp,
+  }),
   z.object({
     type: z.literal("thread.run_ended"),
     runId: RunId,
@@ -28,7 +36,7 @@ export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.provider_preferred"), provider: ProviderChoice, ...stamp }),
   z.object({ type: z.literal("thread.task_attached"), byAgent: z.boolean(), ...stamp }),
   /** A child's result waits to be told. */
-  z.object({ type: z.literal("thread.result_arrived"), transferId: TransferId, ...stamp }),
+  z.object({ type: z.literal("thread.result_arrived"), transferId: TransferId, wake: z.boolean(), ...stamp }),
   z.object({ type: z.literal("thread.renamed"), title: Title, ...stamp }),
   z.object({ type: z.literal("thread.modes_set"), modes: Modes, ...stamp }),
   z.object({ type: z.literal("thread.marked"), mark: ThreadMark, ...stamp }),

@@ -1,0 +1,77 @@
+import { assign, setup } from "xstate";
+import type { Emission } from "../schemas/emission.ts";
+import type { LinkCreated, LinkEvent } from "../schemas/events/link.ts";
+import type { LinkContext } from "../schemas/link.ts";
+
+/** How a link to a peer stands, as a person sees it. It decides nothing about the work that travels on it. */
+export const linkMachine = setup({
+  types: {
+    context: {} as LinkContext,
+    events: {} as LinkEvent,
+    input: {} as LinkCreated,
+    emitted: {} as Emission,
+  },
+  actions: {
+    note: assign(({ event }) => ({ since: event.at, error: null })),
+    seen: assign(({ event }) => ({ since: event.at, lastSeenAt: event.at, error: null })),
+    lose: assign(({ event }) => (event.type === "link.lost" ? { since: event.at, error: event.error } : {})),
+    diverge: assign(({ event }) =>
+      event.type === "link.diverged"
+        ? { since: event.at, error: event.reason, divergence: { reason: event.reason, ours: event.ours, theirs: event.theirs } }
+        : {},
+    ),
+    rejoin: assign(({ event }) => ({ since: event.at, error: null, divergence: null })),
+  },
+}).createMachine({
+  id: "link",
+  version: "1",
+  context: ({ input }) => ({
+    ...input.input,
+    since: input.at,
+    lastSeenAt: null,
+    error: null,
+    divergence: null,
+    createdAt: input.at,
+  }),
+  initial: "offline",
+  states: {
+    offline: {
+      on: {
+        "link.connecting": { target: "connecting", actions: "note" },
+        "link.connected": { target: "online", actions: "seen" },
+        "link.lost": {},
+        "link.diverged": { target: "diverged", actions: "diverge" },
+        "link.revoked": { target: "revoked", actions: "note" },
+      },
+    },
+    connecting: {
+      on: {
+        "link.connecting": {},
+        "link.connected": { target: "online", actions: "seen" },
+        "link.lost": { target: "offline", actions: "lose" },
+        "link.diverged": { target: "diverged", actions: "diverge" },
+        "link.revoked": { target: "revoked", actions: "note" },
+      },
+    },
+    online: {
+      on: {
+        "link.connecting": { target: "connecting", actions: "note" },
+        "link.connected": {},
+        "link.lost": { target: "offline", actions: "lose" },
+        "link.diverged": { target: "diverged", actions: "diverge" },
+        "link.revoked": { target: "revoked", actions: "note" },
+      },
+    },
+    diverged: {
+      on: {
+        "link.connecting": {},
+        "link.connected": {},
+        "link.lost": {},
+        "link.diverged": {},
+        "link.rejoined": { target: "offline", actions: "rejoin" },
+        "link.revoked": { target: "revoked", actions: "note" },
+      },
+    },
+    revoked: { type: "final" },
+  },
+});

@@ -1,0 +1,162 @@
+import { assign, enqueueActions, setup } from "xstate";
+import type { Emission } from "../schemas/emission.ts";
+import type { ThreadCreated, ThreadEvent } from "../schemas/events/thread.ts";
+import type { ThreadContext } from "../schemas/thread.ts";
+
+type Ended = Extract<ThreadEvent, { type: "thread.run_ended" }>;
+
+/** What a child's thread tells of an ended run: to its task here, or over the link to the environment that owns the task. */
+function resultNews(context: ThreadContext, event: Ended): Emission[] {
+  if (context.task === null) return [];
+  const news = {
+    childThreadId: context.id,
+    runId: event.runId,
+    ordinal: event.ordinal,
+    ending: event.ending,
+    result: event.result,
+    error: event.error,
+  };
+  const { taskId, environmentId } = context.task;
+  return environmentId === null
+    ? [{ type: "tell", to: taskId, event: { type: "task.child_run_ended", ...news } }]
+    : [{ type: "link.notice", to: environmentId, notice: { kind: "task.result", taskId, ...news } }];
+}
+
+/** A conversation (contract §2): which run has its turn, who waits, what it was last served by, what is stable. */
+export const threadMachine = setup({
+  types: {
+    context: {} as ThreadContext,
+    events: {} as ThreadEvent,
+    input: {} as ThreadCreated,
+    emitted: {} as Emission,
+  },
+  guards: {
+    activeEndedAndQueueEmpty: ({ context, event }) =>
+      event.type === "thread.run_ended" && event.runId === context.activeRunId && context.queue.length === 0,
+    activeEnded: ({ context, event }) => event.type === "thread.run_ended" && event.runId === context.activeRunId,
+    queuedEnded: ({ context, event }) => event.type === "thread.run_ended" && context.queue.includes(event.runId),
+    isActive: ({ context, event }) => "runId" in event && event.runId === context.activeRunId,
+    wakes: ({ event }) => event.type === "thread.result_arrived" && event.wake,
+    isMarked: ({ context, event }) => event.type === "thread.unmarked" && context.marks[event.mark] !== undefined,
+  },
+  actions: {
+    activate: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "thread.run_queued") return;
+      enqueue.assign({ activeRunId: event.runId, lastOrdinal: Math.max(context.lastOrdinal, event.ordinal) });
+      enqueue.emit({ type: "tell", to: event.runId, event: { type: "run.dispatched" } });
+    }),
+    enqueueRun: assign(({ context, event }) =>
+      event.type === "thread.run_queued"
+        ? { queue: [...context.queue, event.runId], lastOrdinal: Math.max(context.lastOrdinal, event.ordinal) }
+        : {},
+    ),
+    noteStable: assign(({ context, event }) =>
+      event.type === "thread.run_ended" && event.stable !== null ? { latestStable: event.stable } : { latestStable: context.latestStable },
+    ),
+    tellResult: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type === "thread.run_ended") for (const news of resultNews(context, event)) enqueue.emit(news);
+    }),
+    fallIdle: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign({ activeRunId: null });
+      if (context.wakesOnResult)
+        enqueue.emit({ type: "effect", request: { kind: "thread.wake", policy: "repeatable", threadId: context.id } });
+    }),
+    nextInQueue: enqueueActions(({ context, enqueue }) => {
+      const [next, ...rest] = context.queue;
+      if (next === undefined) return;
+      enqueue.assign({ activeRunId: next, queue: rest });
+      enqueue.emit({ type: "tell", to: next, event: { type: "run.dispatched" } });
+    }),
+    unqueue: assign(({ context, event }) =>
+      event.type === "thread.run_ended" ? { queue: context.queue.filter((id) => id !== event.runId) } : {},
+    ),
+    /** The thread's provider changes when a run's input was accepted, not before (case H03). */
+    bindProvider: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "thread.run_accepted") return;
+      const preferred = context.preferred;
+      const settled =
+        preferred !== null &&
+        ((event.named && event.ordinal > preferred.afterOrdinal) || preferred.provider.instance === event.provider.instance);
+      enqueue.assign({ provider: event.provider, preferred: settled ? null : preferred });
+      if (context.task === null || event.ordinal !== 1) return;
+      const { taskId, environmentId } = context.task;
+      enqueue.emit(
+        environmentId === null
+          ? { type: "tell", to: taskId, event: { type: "task.started" } }
+          : { type: "link.notice", to: environmentId, notice: { kind: "task.started", taskId } },
+      );
+    }),
+    prefer: assign(({ context, event }) =>
+      event.type === "thread.provider_preferred" ? { preferred: { provider: event.provider, afterOrdinal: context.lastOrdinal } } : {},
+    ),
+    attachTask: assign(({ context, event }) =>
+      event.type === "thread.task_attached" ? { wakesOnResult: context.wakesOnResult || event.byAgent } : {},
+    ),
+    wake: enqueueActions(({ context, enqueue }) => {
+      enqueue.emit({ type: "effect", request: { kind: "thread.wake", policy: "repeatable", threadId: context.id } });
+    }),
+    rename: assign(({ event }) => (event.type === "thread.renamed" ? { title: event.title } : {})),
+    setModes: assign(({ event }) => (event.type === "thread.modes_set" ? { modes: event.modes } : {})),
+    mark: assign(({ context, event }) => (event.type === "thread.marked" ? { marks: { ...context.marks, [event.mark]: event.at } } : {})),
+    unmark: assign(({ context, event }) => {
+      if (event.type !== "thread.unmarked") return {};
+      const { [event.mark]: _gone, ...marks } = context.marks;
+      return { marks };
+    }),
+  },
+}).createMachine({
+  id: "thread",
+  version: "1",
+  context: ({ input }) => ({
+    ...input.input,
+    provider: null,
+    activeRunId: null,
+    queue: [],
+    lastOrdinal: 0,
+    wakesOnResult: false,
+    marks: {},
+    createdAt: input.at,
+  }),
+  initial: "idle",
+  states: {
+    idle: {
+      on: {
+        "thread.run_queued": { target: "running", actions: "activate" },
+        "thread.provider_preferred": { actions: "prefer" },
+        "thread.task_attached": { actions: "attachTask" },
+        "thread.result_arrived": [{ guard: "wakes", actions: "wake" }, {}],
+        "thread.renamed": { actions: "rename" },
+        "thread.modes_set": { actions: "setModes" },
+        "thread.marked": { actions: "mark" },
+        "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
+        "thread.deleted": { target: "deleted" },
+      },
+    },
+    running: {
+      on: {
+        "thread.run_queued": { actions: "enqueueRun" },
+        "thread.run_accepted": { guard: "isActive", actions: "bindProvider" },
+        "thread.run_ended": [
+          { guard: "activeEndedAndQueueEmpty", target: "idle", actions: ["noteStable", "tellResult", "fallIdle"] },
+          { guard: "activeEnded", actions: ["noteStable", "tellResult", "nextInQueue"] },
+          { guard: "queuedEnded", actions: ["tellResult", "unqueue"] },
+        ],
+        "thread.provider_preferred": { actions: "prefer" },
+        "thread.task_attached": { actions: "attachTask" },
+        // It is told when the thread falls idle, or by the next run: whichever is first.
+        "thread.result_arrived": {},
+        "thread.renamed": { actions: "rename" },
+        "thread.modes_set": { actions: "setModes" },
+        "thread.marked": { actions: "mark" },
+        "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
+      },
+    },
+    deleted: {
+      on: {
+        // A child's answer may still be on its way when its parent is deleted.
+        "thread.result_arrived": {},
+        "thread.task_attached": {},
+      },
+    },
+  },
+});

@@ -3,11 +3,22 @@
  * A list of names, nothing else; nothing inside imports it.
  */
 export { Checkpoint } from "./checkpoint.ts";
-export { Caller, type Command, CommandEnvelope, type CommandType, ForkPoint, PublicCommand, Receipt, ReportedItem, type ResultOf, SystemCommand } from "./command.ts";
+export {
+  Caller,
+  type Command,
+  CommandEnvelope,
+  type CommandType,
+  ForkPoint,
+  PublicCommand,
+  Receipt,
+  ReportedItem,
+  type ResultOf,
+  SystemCommand,
+} from "./command.ts";
 export { EnvironmentConfig, ProviderConfig } from "./config.ts";
 export { Effect, type EffectKind, EffectRequest, EffectState } from "./effect.ts";
 export type { Emission, OutgoingNotice, Tell } from "./emission.ts";
-export { type Unstamped, stamp } from "./events/common.ts";
+export { stamp, type Unstamped } from "./events/common.ts";
 export { LinkCreated, LinkEvent } from "./events/link.ts";
 export { RunCreated, RunEvent } from "./events/run.ts";
 export { TaskCreated, TaskEvent } from "./events/task.ts";
@@ -15,18 +26,98 @@ export { ThreadCreated, ThreadEvent } from "./events/thread.ts";
 export { TransferCreated, TransferEvent } from "./events/transfer.ts";
 export { Change } from "./feed.ts";
 export { ContextHandoff, HandoffBudget, LeftOut } from "./handoff.ts";
-export { ActorId, ActorKind, AttemptId, CheckpointId, CommandId, EffectId, EnvironmentId, ExternalId, HandoffId, type IdByNoun, type IdNoun, ImportHandoffId, IncarnationId, ItemId, LinkId, ProjectId, ProviderThreadId, RequestId, RunId, TaskId, ThreadId, TransferId, actorKindOf, continuationCommandId, importThreadId } from "./ids.ts";
+export {
+  ActorId,
+  ActorKind,
+  AttemptId,
+  actorKindOf,
+  CheckpointId,
+  CommandId,
+  continuationCommandId,
+  EffectId,
+  EnvironmentId,
+  ExternalId,
+  HandoffId,
+  type IdByNoun,
+  type IdNoun,
+  ImportHandoffId,
+  IncarnationId,
+  ItemId,
+  importThreadId,
+  LinkId,
+  ProjectId,
+  ProviderThreadId,
+  RequestId,
+  RunId,
+  TaskId,
+  ThreadId,
+  TransferId,
+} from "./ids.ts";
 export { ImportMessage, ImportRequest } from "./import.ts";
 export { BlobRef, Content, ItemBody, type ItemKind, NewItem, TurnItem, VisibleItem } from "./item.ts";
 export { limits } from "./limits.ts";
-export { Grant, type GrantKind, Link, LinkConfig, LinkContext, LinkInput, LinkPosition, LinkPositions, LinkStatus, PublicKey } from "./link.ts";
-export { InteractionMode, Modes, RuntimeMode, broadestModes, defaultModes, escalation, narrower } from "./modes.ts";
+export {
+  Grant,
+  type GrantKind,
+  Link,
+  LinkConfig,
+  LinkContext,
+  LinkInput,
+  LinkPosition,
+  LinkPositions,
+  LinkStatus,
+  PublicKey,
+} from "./link.ts";
+export { broadestModes, defaultModes, escalation, InteractionMode, Modes, narrower, RuntimeMode } from "./modes.ts";
 export { Project, RepositoryIdentity } from "./project.ts";
-export { Coverage, NativeRef, OrdinalRange, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread, RefStrength } from "./provider.ts";
-export { Refusal, RefusalCode, dependsOnOutside, refusal } from "./refusal.ts";
-export { Attempt, OpenPlan, OpenRequest, Run, RunContext, RunEnding, RunInput, RunStatus, StartPlan, endedRunStatuses, isEndedRun } from "./run.ts";
-export { LateAnswer, Task, TaskContext, TaskInput, TaskStatus, isEndedTask } from "./task.ts";
+export {
+  Coverage,
+  NativeRef,
+  OrdinalRange,
+  ProviderCapabilities,
+  ProviderChoice,
+  ProviderInstanceId,
+  ProviderThread,
+  RefStrength,
+} from "./provider.ts";
+export { dependsOnOutside, Refusal, RefusalCode, refusal } from "./refusal.ts";
+export {
+  Attempt,
+  endedRunStatuses,
+  isEndedRun,
+  OpenPlan,
+  OpenRequest,
+  Run,
+  RunContext,
+  RunEnding,
+  RunInput,
+  RunStatus,
+  StartPlan,
+} from "./run.ts";
+export { isEndedTask, LateAnswer, Task, TaskContext, TaskInput, TaskStatus } from "./task.ts";
 export { Digest, MessageText, Text, Timestamp, Title } from "./text.ts";
-export { AppThread, AppThreadLineage, InheritedPoint, LinkOrigin, StablePoint, TaskRef, ThreadContext, ThreadInput, ThreadMark, ThreadStatus, Workspace } from "./thread.ts";
-export { ContextSourcePoint, ContextTransfer, ContextTransferResolution, ResultOutcome, ThreadRelationshipKind, TransferClaim, TransferContext, TransferInput, TransferStatus } from "./transfer.ts";
+export {
+  AppThread,
+  AppThreadLineage,
+  InheritedPoint,
+  LinkOrigin,
+  StablePoint,
+  TaskRef,
+  ThreadContext,
+  ThreadInput,
+  ThreadMark,
+  ThreadStatus,
+  Workspace,
+} from "./thread.ts";
+export {
+  ContextSourcePoint,
+  ContextTransfer,
+  ContextTransferResolution,
+  ResultOutcome,
+  ThreadRelationshipKind,
+  TransferClaim,
+  TransferContext,
+  TransferInput,
+  TransferStatus,
+} from "./transfer.ts";
 export { BlobPointer, EnvelopeHead, LinkAnswer, LinkBody, LinkControl, LinkNotice, LinkRequest } from "./wire.ts";

@@ -61,8 +61,16 @@ export type LinkBody = z.infer<typeof LinkBody>;
 export const LinkControl = z.discriminatedUnion("type", [
   /** "My store has everything of yours up to here." */
   z.object({ type: z.literal("receipt"), received: LinkPosition }),
-  /** Where I stand; an answer is wanted when `reply` is true. */
-  z.object({ type: z.literal("positions"), positions: LinkPositions, reply: z.boolean() }),
+  /**
+   * Where I stand. With a `challenge` an answer is wanted, and it repeats it in `answers`: only that tells a statement
+   * made now from one that the fabric kept and delivers late or again.
+   */
+  z.object({
+    type: z.literal("positions"),
+    positions: LinkPositions,
+    challenge: z.string().min(1).max(64).nullable(),
+    answers: z.string().min(1).max(64).nullable(),
+  }),
   /** The blob of a message that waits for it: please put it (again). */
   z.object({ type: z.literal("blob_wanted"), digest: Digest }),
   z.object({ type: z.literal("blob_received"), digest: Digest }),

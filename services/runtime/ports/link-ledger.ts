@@ -27,6 +27,9 @@ export type LinkLedgerState = {
   revoked: boolean;
 };
 
+/** What both stores were known to have at some moment: ours of theirs, theirs of ours. */
+export type KnownPositions = { receipted: LinkPosition; received: LinkPosition | null };
+
 export type ReceiveOutcome =
   /** In the store now; `received` is the new position. */
   | { outcome: "applied"; received: LinkPosition }
@@ -45,8 +48,15 @@ export type ReceiveOutcome =
  */
 export interface LinkLedger {
   state(linkId: LinkId): LinkLedgerState;
-  /** Messages after `position` that the peer has not receipted, in order. */
-  outbox(linkId: LinkId, after: LinkPosition, limit: number): OutboxMessage[];
+  /**
+   * Messages after `position` that the peer has not receipted, in order: at most `messages` of them, and no further one
+   * once their bodies together have reached `bytes` (the first is always given, however large).
+   */
+  outbox(linkId: LinkId, after: LinkPosition, limit: { messages: number; bytes: number }): OutboxMessage[];
+  /**
+   * Takes one message of the peer's direction. Calls may overlap, so that one commit can take many: they are decided in
+   * the order of the calls, and one that follows a message that was not applied is answered `gap` or `waiting`.
+   */
   receive(
     linkId: LinkId,
     message: {
@@ -62,8 +72,14 @@ export interface LinkLedger {
     },
   ): Promise<ReceiveOutcome>;
   receipt(linkId: LinkId, received: LinkPosition): Promise<"ok" | "diverged">;
-  /** Remembers the peer's incarnation and compares positions; the link may be diverged afterwards. */
-  peerPositions(linkId: LinkId, positions: LinkPositions): Promise<"ok" | "diverged">;
+  /**
+   * Remembers the peer's incarnation and compares positions; the link may be diverged afterwards. It moves no cursor
+   * (`receipt` does). `known` is what we knew for certain *before* the peer stated these positions: they answer a
+   * challenge of ours, so a number below `known` means that the peer's store lost something. With `known` null they may
+   * be old or repeated by the fabric: numbers below ours then mean nothing; different digests at equal numbers, and a
+   * received position beyond what was sent, always do.
+   */
+  peerPositions(linkId: LinkId, positions: LinkPositions, known: KnownPositions | null): Promise<"ok" | "diverged">;
   transportState(linkId: LinkId, state: "connecting" | "connected" | "lost", error: string | null): Promise<void>;
   /** Calls back after every commit that wrote to the outbox of any link. */
   onOutbox(listener: (linkId: LinkId) => void): () => void;

@@ -1,0 +1,138 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+/** The package as somebody gets it: packed, installed into an empty folder beside its own Node, used. */
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const needed = 24;
+const minutes = 60_000;
+
+let work: string;
+let home: string;
+let packed: string[];
+
+beforeAll(() => {
+  work = realpathSync(mkdtempSync(join(tmpdir(), "ropewalk-pack-")));
+  const tarball = pack(join(work, "clone"));
+  home = join(work, "home");
+  mkdirSync(home);
+  writeFileSync(join(home, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  npm(home, "install", "--no-audit", "--no-fund", "--prefer-offline", tarball, `node@${needed}`);
+}, 5 * minutes);
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+/** npm on whatever Node the machine has: it is a user's tool, not ours. Without what the outer npm put into the environment. */
+function npm(cwd: string, ...args: string[]): string {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^(npm_(?!config_(registry|cache|userconfig|globalconfig)$)|NODE_ENV$|VITEST)/i.test(name),
+    ),
+  );
+  return execFileSync("npm", args, { cwd, env, encoding: "utf8", timeout: 4 * minutes, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Packs a copy of the tree, so that no other test meets a half-built `dist/`. Returns the tarball. */
+function pack(clone: string): string {
+  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
+  for (const name of files.split("\0").filter((name) => name !== "" && existsSync(join(root, name))))
+    cpSync(join(root, name), join(clone, name));
+  symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+  const [report] = JSON.parse(npm(clone, "pack", "--json", "--silent", "--pack-destination", work));
+  packed = report.files.map((file: { path: string }) => file.path);
+  return join(work, report.filename);
+}
+
+function consumerRuns(program: string): string {
+  writeFileSync(join(home, "program.js"), program);
+  return execFileSync(join(home, "node_modules", ".bin", "node"), ["program.js"], { cwd: home, encoding: "utf8" });
+}
+
+test("the package carries the built program and what people read, and no source, test or bench", () => {
+  expect(packed).toEqual(
+    expect.arrayContaining([
+      "LICENSE",
+      "bin/ropewalk.js",
+      "dist/index.js",
+      "dist/index.d.ts",
+      "dist/services/cli/main.js",
+      "docs/schemas/transfer.json",
+    ]),
+  );
+  expect(packed.filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts"))).toEqual([]);
+  expect(packed.filter((path) => /^(test|bench|deploy|schemas|actors|services|\.)/.test(path))).toEqual([]);
+});
+
+test("npx ropewalk --version says the package's version", () => {
+  const { version } = JSON.parse(
+    execFileSync("node", ["-p", "JSON.stringify(require('ropewalk/package.json'))"], { cwd: home, encoding: "utf8" }),
+  );
+  expect(npm(home, "exec", "--", "ropewalk", "--version").trim()).toBe(version);
+});
+
+test("every door can be imported", () => {
+  const doors = ["ropewalk", "ropewalk/schemas", "ropewalk/actors"];
+  const names = JSON.parse(
+    consumerRuns(`
+    const doors = await Promise.all(${JSON.stringify(doors)}.map((door) => import(door)));
+    console.log(JSON.stringify(doors.map((door) => Object.keys(door))));
+  `),
+  );
+  expect(names[1]).toContain("ContextTransfer");
+  expect(names[2]).toContain("transferMachine");
+});
+
+test("nothing behind the doors can be imported", () => {
+  const code = consumerRuns(
+    `console.log(await import("ropewalk/dist/services/cli/version.js").then(() => "imported", (error) => error.code));`,
+  );
+  expect(code.trim()).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED");
+});
+
+test("the types of every door arrive at a user of TypeScript", () => {
+  const compilerOptions = { module: "nodenext", target: "es2024", strict: true, noEmit: true, types: [], skipLibCheck: true };
+  writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
+  writeFileSync(
+    join(home, "consumer.ts"),
+    `import type { Receipt } from "ropewalk";
+import { transferMachine } from "ropewalk/actors";
+import { RunStatus } from "ropewalk/schemas";
+export const ended: RunStatus = RunStatus.parse("completed");
+export const commit = (receipt: Receipt): number => (receipt.ok ? receipt.commit : 0);
+export const id: string = transferMachine.id;
+// @ts-expect-error a run has no such status
+export const wrong: RunStatus = "finished";
+// @ts-expect-error a machine is no text
+export const machine: string = transferMachine;
+`,
+  );
+  const compiled = spawnSync(join(root, "node_modules", ".bin", "tsc"), ["-p", "."], { cwd: home, encoding: "utf8" });
+  expect(`${compiled.stdout}${compiled.stderr}`).toBe("");
+  expect(compiled.status).toBe(0);
+});
+
+/** A Node below 24 of this machine, if it has one besides ours. */
+const older = (process.env.PATH ?? "")
+  .split(delimiter)
+  .map((folder) => join(folder, "node"))
+  .find((bin) => {
+    const major = existsSync(bin) ? spawnSync(bin, ["-p", "parseInt(process.versions.node)"], { encoding: "utf8" }).stdout : "";
+    return major !== "" && Number(major) < needed;
+  });
+
+test.skipIf(older === undefined)("on an older Node the command says the one line that works, and ends with 2", () => {
+  const launcher = join(home, "node_modules", "ropewalk", "bin", "ropewalk.js");
+  const told = spawnSync(older ?? "", [launcher, "new", "--json"], { cwd: home, encoding: "utf8", env: { PATH: dirname(older ?? "") } });
+  expect(told.stdout).toBe("");
+  expect(told.stderr).toMatch(
+    /^ropewalk needs Node 24 or newer, this is v[\d.]+; run: npm i ropewalk node@24 && npx ropewalk new --json\n$/,
+  );
+  expect(told.status).toBe(2);
+});
+
+test("the launcher is written in words that a very old Node reads, and has no static import", () => {
+  const launcher = readFileSync(join(home, "node_modules", "ropewalk", "bin", "ropewalk.js"), "utf8");
+  expect(launcher).not.toMatch(/=>|`|\?\.|\?\?|\b(const|let|class|async|await)\b|^import[^(]/m);
+});

@@ -48,7 +48,11 @@ export class Conversations {
     const index = turns.findIndex(({ id }) => id === source.turn);
     const turn = turns[index];
     if (turn === undefined) {
-      throw cannotOpen("native_turn_unknown", `The conversation ${source.native} has no turn ${source.turn}.`, "Start from a handoff instead.");
+      throw cannotOpen(
+        "native_turn_unknown",
+        `The conversation ${source.native} has no turn ${source.turn}.`,
+        "Start from a handoff instead.",
+      );
     }
     if (turn.ending !== "completed") {
       throw cannotOpen("native_turn_incomplete", `The turn ${turn.id} is not completed.`, "Fork at a completed turn.");
@@ -140,7 +144,12 @@ export class Conversations {
     });
   }
 
-  async #write(threadId: string, at: number, forkedFrom: { native: string; turn: string } | null, prefix: Turn[]): Promise<OpenConversation> {
+  async #write(
+    threadId: string,
+    at: number,
+    forkedFrom: { native: string; turn: string } | null,
+    prefix: Turn[],
+  ): Promise<OpenConversation> {
     const id = `sc-${randomUUID()}`;
     const records: ConversationRecord[] = [{ type: "opened", id, threadId, forkedFrom, at }, ...inheritedRecords(prefix)];
     await mkdir(this.#folder, { recursive: true });

@@ -143,7 +143,9 @@ async function write(cwd: string, path: string, content: string): Promise<void> 
   const target = resolve(cwd, path);
   const within = relative(cwd, target);
   if (within === "" || within === ".." || within.startsWith(`..${sep}`) || resolve(within) === within) {
-    throw failure("outside_folder", `${path} is not inside the thread's folder.`, "Name a path relative to it.", { code: "invalid_request" });
+    throw failure("outside_folder", `${path} is not inside the thread's folder.`, "Name a path relative to it.", {
+      code: "invalid_request",
+    });
   }
   await mkdir(dirname(target), { recursive: true });
   await writeFile(target, content);

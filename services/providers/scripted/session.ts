@@ -50,7 +50,8 @@ export class ScriptedSession implements ProviderSession {
   }
 
   async startTurn(input: TurnInput, sink: TurnSink, signal: AbortSignal) {
-    if (this.#over === "crashed") throw failure("provider_process_died", "The provider's process has ended.", "Open the conversation again.");
+    if (this.#over === "crashed")
+      throw failure("provider_process_died", "The provider's process has ended.", "Open the conversation again.");
     if (this.#over === "detached") throw failure("session_detached", "This session was detached.", "Open the conversation again.");
     if (this.#starting || this.#running) {
       throw failure("turn_running", "The conversation has a running turn.", "Wait for its end.", { code: "orchestration_error" });

@@ -34,7 +34,10 @@ test("the first rule that matches is played, and its text may use the groups of 
 test("a rule with a number of times is passed over once they are used up", async () => {
   const { adapter, dir } = rig({ rules: [{ match: {}, times: 1, steps: [{ fail: { message: "not now" } }] }] });
   const session = await openNew(adapter(), dir);
-  expect((await say(session, "one")).ended).toMatchObject({ ending: "failed", error: { message: "not now", code: "provider_unavailable" } });
+  expect((await say(session, "one")).ended).toMatchObject({
+    ending: "failed",
+    error: { message: "not now", code: "provider_unavailable" },
+  });
   expect((await say(session, "two")).ended).toMatchObject({ ending: "completed", error: null });
 });
 
@@ -183,7 +186,10 @@ test("H03 an open can fail as often as the script says", async () => {
   const { adapter, dir } = rig({ openFail: { times: 2, message: "no such model", code: "model_unavailable" } });
   const made = adapter();
   for (let i = 0; i < 2; i += 1) {
-    await expect(openNew(made, dir)).rejects.toMatchObject({ refusal: { code: "model_unavailable", message: "no such model" }, openFailed: false });
+    await expect(openNew(made, dir)).rejects.toMatchObject({
+      refusal: { code: "model_unavailable", message: "no such model" },
+      openFailed: false,
+    });
   }
   await expect(openNew(made, dir)).resolves.toBeDefined();
 });

@@ -128,15 +128,18 @@ test("a provider that forks at its head only refuses an earlier turn", async () 
   await expect(openFork(made, dir, source.nativeRef, last)).resolves.toBeDefined();
 });
 
-test.each(["sc-00000000-0000-4000-8000-000000000000", "../inputs", "thread:0"])("the conversation %s, which is not there, cannot be resumed", async (id) => {
-  const { adapter, dir } = rig();
-  const made = adapter();
-  await say(await openNew(made, dir), "so that there are inputs");
-  await expect(openResume(made, dir, { id, strength: "strong" })).rejects.toMatchObject({
-    openFailed: true,
-    refusal: { reason: "native_thread_unknown" },
-  });
-});
+test.each(["sc-00000000-0000-4000-8000-000000000000", "../inputs", "thread:0"])(
+  "the conversation %s, which is not there, cannot be resumed",
+  async (id) => {
+    const { adapter, dir } = rig();
+    const made = adapter();
+    await say(await openNew(made, dir), "so that there are inputs");
+    await expect(openResume(made, dir, { id, strength: "strong" })).rejects.toMatchObject({
+      openFailed: true,
+      refusal: { reason: "native_thread_unknown" },
+    });
+  },
+);
 
 test("with a writer's lock a second writer is refused until the first has let go", async () => {
   const { adapter, dir } = rig({ capabilities: { writerLock: true } });
@@ -226,7 +229,9 @@ test("a line that a crash cut off is as if it had not been written", async () =>
 
 test("S07 after kill -9 in a turn the conversation is there, its turn was interrupted, and it can be resumed but not forked there", async () => {
   const { adapter, dir } = rig({ rules: [{ match: { contains: "hang" }, steps: [{ text: "so far" }, { hang: true }] }, ...knows.rules] });
-  const victim = spawn(process.execPath, [fileURLToPath(new URL("victim.ts", import.meta.url)), dir], { stdio: ["ignore", "pipe", "inherit"] });
+  const victim = spawn(process.execPath, [fileURLToPath(new URL("victim.ts", import.meta.url)), dir], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const said = await firstLine(victim);
   victim.kill("SIGKILL");
   await once(victim, "exit");

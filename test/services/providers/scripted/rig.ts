@@ -37,7 +37,11 @@ export function rig(script: unknown = {}): Rig {
     dir,
     script: put,
     adapter() {
-      const adapter = createScriptedAdapter({ instance: "scripted", config: { kind: "scripted", script: file }, stateDir: join(dir, "state") });
+      const adapter = createScriptedAdapter({
+        instance: "scripted",
+        config: { kind: "scripted", script: file },
+        stateDir: join(dir, "state"),
+      });
       adapters.push(adapter);
       return adapter;
     },
@@ -57,7 +61,12 @@ export const openFork = (adapter: ProviderAdapter, dir: string, nativeRef: Nativ
   adapter.open({ ...base(dir), kind: "fork", nativeRef, turnRef }, signal);
 
 type Ended = Extract<TurnEvent, { type: "ended" }>;
-export type Turn = { events: TurnEvent[]; turnRef: NativeRef | null; ended: Promise<Ended>; seen(type: TurnEvent["type"]): Promise<TurnEvent> };
+export type Turn = {
+  events: TurnEvent[];
+  turnRef: NativeRef | null;
+  ended: Promise<Ended>;
+  seen(type: TurnEvent["type"]): Promise<TurnEvent>;
+};
 
 let attempts = 0;
 export const nextAttempt = () => `attempt:${++attempts}`;

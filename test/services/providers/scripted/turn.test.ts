@@ -101,7 +101,11 @@ test.each([
   const session = await openNew(adapter(), dir);
   const turn = await start(session, "go");
   const request = await turn.seen("request_opened");
-  expect(request).toMatchObject({ question: "command", text: "rm -rf build", options: ["accept", "accept_for_session", "decline", "cancel"] });
+  expect(request).toMatchObject({
+    question: "command",
+    text: "rm -rf build",
+    options: ["accept", "accept_for_session", "decline", "cancel"],
+  });
   await expect(session.answer(requestOf(request), "maybe")).rejects.toMatchObject({ refusal: { reason: "unknown_answer" } });
   await session.answer(requestOf(request), answer);
   await turn.ended;

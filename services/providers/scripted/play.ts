@@ -4,7 +4,7 @@ import type { Content, ItemBody } from "../../../schemas/item.ts";
 import type { Refusal } from "../../../schemas/refusal.ts";
 import type { RunEnding } from "../../../schemas/run.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
-import { ProviderFailure, type TurnSink } from "../contract.ts";
+import { ProviderFailure } from "../contract.ts";
 import { failure, scriptedFailure } from "./failure.ts";
 import { pause } from "./pause.ts";
 import { defaultOptions, type Question, type Requests } from "./requests.ts";

@@ -144,6 +144,7 @@ export const runMachine = setup({
         error: event.error,
         endedAt: event.at,
         checkpointId: event.checkpointId,
+        turnRef: event.turnRef ?? context.turnRef,
         resultItemId: event.resultItemId,
         openRequests: [],
       });

@@ -191,7 +191,13 @@ export const SystemCommand = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("link.receipt"), linkId: LinkId, received: LinkPosition }),
   /** The peer's positions were heard: its incarnation and epoch are remembered. */
-  z.object({ type: z.literal("link.peer_positions"), linkId: LinkId, positions: LinkPositions }),
+  z.object({
+    type: z.literal("link.peer_positions"),
+    linkId: LinkId,
+    positions: LinkPositions,
+    /** What was known for certain before the peer stated these; null when the statement may be old. */
+    known: z.object({ receipted: LinkPosition, received: LinkPosition.nullable() }).nullable(),
+  }),
 ]);
 export type SystemCommand = z.infer<typeof SystemCommand>;
 
@@ -234,7 +240,7 @@ export interface ResultOf {
   "thread.fork": { threadId: ThreadId; transferId: TransferId };
   "thread.switch": { threadId: ThreadId; provider: ProviderInstanceId };
   "thread.merge_back": { transferId: TransferId; into: ThreadId; supersedes: TransferId | null };
-  "thread.import": { threadId: ThreadId; created: boolean; runId: RunId | null; continuation: "none" | "started" | "already" };
+  "thread.import": { threadId: ThreadId; created: boolean; runId: RunId | null; continuation: "none" | "started" | "already" | "refused" };
   "thread.import_to": { requestId: RequestId; threadId: ThreadId };
   "link.import": { requestId: RequestId; threadId: ThreadId };
   "thread.interrupt": { threadId: ThreadId; runIds: RunId[]; cancelledTasks: TaskId[] };

@@ -18,7 +18,7 @@ export const ImportRequest = z.strictObject({
   sourceEnvironmentId: ExternalId,
   sourceThreadId: ExternalId,
   title: Title.optional(),
-  messages: z.array(ImportMessage).max(limits.importMessages),
+  messages: z.array(ImportMessage).min(1).max(limits.importMessages),
   continuationPrompt: Text.min(1).max(limits.importPromptChars).optional(),
   projectId: ProjectId.optional(),
   /** Must be one of the project's worktrees, by real path. */

@@ -19,6 +19,8 @@ export const TaskContext = z.object({
   title: Title,
   parentThreadId: ThreadId,
   parentRunId: RunId.nullable(),
+  /** Root of the lineage that it belongs to; limits on width are counted there. */
+  rootThreadId: ThreadId,
   /** Where the child runs; null: here. */
   childEnvironmentId: EnvironmentId.nullable(),
   childThreadId: ThreadId.nullable(),
@@ -42,6 +44,7 @@ export const TaskInput = TaskContext.pick({
   title: true,
   parentThreadId: true,
   parentRunId: true,
+  rootThreadId: true,
   childEnvironmentId: true,
   childThreadId: true,
   requestId: true,

@@ -18,7 +18,9 @@ export const LinkRequest = z.discriminatedUnion("kind", [
     prompt: MessageText,
     handedOver: Text.nullable(),
     provider: ProviderChoice.nullable(),
+    /** The child's modes; `modesAsked` tells that somebody asked for them, so that they are refused, not narrowed, beyond the grant. */
     modes: Modes,
+    modesAsked: z.boolean(),
     depth: z.number().int().positive(),
     parentThreadId: ThreadId,
     rootThreadId: ThreadId,

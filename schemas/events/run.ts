@@ -40,6 +40,7 @@ export const RunEvent = z.discriminatedUnion("type", [
     ending: RunEnding,
     error: Refusal.nullable(),
     checkpointId: CheckpointId.nullable(),
+    turnRef: NativeRef.nullable(),
     resultItemId: ItemId.nullable(),
     result: Content.nullable(),
     /** Transfers that it is the fault of, when the input was never accepted. */

@@ -1,0 +1,78 @@
+import type { Caller } from "../../schemas/command.ts";
+import type { EnvironmentId } from "../../schemas/ids.ts";
+import type { GrantKind } from "../../schemas/link.ts";
+import { broadestModes, escalation, type Modes, narrower } from "../../schemas/modes.ts";
+import type { AppThread, LinkOrigin } from "../../schemas/thread.ts";
+import { needThread, type PlanContext } from "./plan.ts";
+import { refuse } from "./refused.ts";
+
+export type ModeWish = { runtimeMode?: Modes["runtimeMode"] | undefined; interactionMode?: Modes["interactionMode"] | undefined };
+
+/** The broadest modes that a caller may use or give: its own thread's, its grant's, or any for a person (contract §8). */
+export function modeCap(context: PlanContext, grant: GrantKind | null = null): Modes {
+  const { caller } = context;
+  if (caller.kind === "thread") return needThread(context, caller.threadId).modes;
+  if (caller.kind === "link") {
+    const found = needGrant(context, grant);
+    return "maxModes" in found ? found.maxModes : broadestModes;
+  }
+  return broadestModes;
+}
+
+/** Modes as wished, within the cap: what was asked for beyond it is refused, what nobody asked for is narrowed. */
+export function settleModes(wish: ModeWish, unasked: Modes, cap: Modes): Modes {
+  const fallback = narrower(unasked, cap);
+  const modes = { runtimeMode: wish.runtimeMode ?? fallback.runtimeMode, interactionMode: wish.interactionMode ?? fallback.interactionMode };
+  const beyond = escalation(modes, cap);
+  if (beyond === "runtime")
+    refuse("runtime_mode_escalation_denied", "beyond_cap", `${modes.runtimeMode} is broader than ${cap.runtimeMode}`, `Ask for ${cap.runtimeMode} or narrower.`);
+  if (beyond === "interaction")
+    refuse("interaction_mode_escalation_denied", "beyond_cap", `${modes.interactionMode} is broader than ${cap.interactionMode}`, `Ask for ${cap.interactionMode}.`);
+  return modes;
+}
+
+/** The grant of the calling link; refused where the link has none of that kind. */
+export function needGrant(context: PlanContext, kind: GrantKind | null) {
+  const { caller } = context;
+  const link = caller.kind === "link" ? context.settings.link(caller.linkId) : null;
+  const grant = link?.grants.find((g) => g.kind === kind);
+  if (grant === undefined)
+    refuse("capability_denied", "not_granted", `the link has no grant ${kind ?? "for this"}`, "The other side's owner can grant it on their link.");
+  return grant;
+}
+
+/** Refuses a caller that may not change this thread: a link what does not carry its stamp, an agent what is broader than itself. */
+export function mayChange(context: PlanContext, thread: AppThread): void {
+  const { caller } = context;
+  if (caller.kind === "link" && (thread.linkOrigin === null || thread.linkOrigin.linkId !== caller.linkId))
+    refuse("capability_denied", "not_started_by_link", `${thread.id} was not started by this link`, "A link may change only what it started.");
+  if (caller.kind === "thread") {
+    const own = needThread(context, caller.threadId);
+    if (own.linkOrigin !== null && thread.linkOrigin?.linkId !== own.linkOrigin.linkId)
+      refuse("capability_denied", "not_started_by_link", `${thread.id} was not started by the link that started the caller`, "It may change only what carries its own stamp.");
+    const beyond = escalation(thread.modes, own.modes);
+    if (beyond === "runtime") refuse("runtime_mode_escalation_denied", "beyond_cap", `${thread.id} has broader modes than the caller`, "Ask a person to do it.");
+    if (beyond === "interaction") refuse("interaction_mode_escalation_denied", "beyond_cap", `${thread.id} has broader modes than the caller`, "Ask a person to do it.");
+  }
+}
+
+/** The stamp that a caller's new thread carries: its own link's, or what its thread inherited. */
+export function originOf(context: PlanContext, parent: AppThread | null): LinkOrigin | null {
+  const { caller } = context;
+  if (caller.kind === "link") return { environmentId: caller.environmentId, linkId: caller.linkId };
+  if (caller.kind === "thread") return needThread(context, caller.threadId).linkOrigin ?? parent?.linkOrigin ?? null;
+  return parent?.linkOrigin ?? null;
+}
+
+/** What a link started may not use this environment's other links (contract §8). */
+export function mayUseLink(context: PlanContext, thread: AppThread | null, environmentId: EnvironmentId): void {
+  const { caller } = context;
+  const stamp = thread?.linkOrigin ?? (caller.kind === "thread" ? needThread(context, caller.threadId).linkOrigin : null);
+  if (caller.kind === "link" || (stamp !== null && stamp.environmentId !== environmentId))
+    refuse("capability_denied", "no_chaining", "what a link started may not use other links", "Ask a person of this environment to send it on.");
+}
+
+export function createdBy(caller: Caller): "user" | "agent" | "system" {
+  if (caller.kind === "thread" || caller.kind === "link") return "agent";
+  return caller.kind;
+}

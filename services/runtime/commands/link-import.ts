@@ -1,0 +1,66 @@
+import { type EnvironmentId, importThreadId, type ThreadId } from "../../../schemas/ids.ts";
+import { ImportRequest, type ImportMessage } from "../../../schemas/import.ts";
+import type { TurnItem } from "../../../schemas/item.ts";
+import { limits } from "../../../schemas/limits.ts";
+import { mayChange, mayUseLink } from "../access.ts";
+import { readText } from "../content.ts";
+import { historyOf, latestStablePoint } from "../history.ts";
+import { needThread, type Plan, type PlanContext } from "../plan.ts";
+import { refuse } from "../refused.ts";
+import type { AppThread } from "../../../schemas/thread.ts";
+
+/** An import of given messages at a linked environment. */
+export const importOverLink: Plan<"link.import"> = (command, context) => {
+  mayUseLink(context, null, command.environmentId);
+  return ask(context, command.environmentId, { ...command.import, sourceEnvironmentId: context.settings.environmentId }, command.import.sourceThreadId);
+};
+
+/** A thread's conversation, up to its latest stable point, as an import at a linked environment. */
+export const importThreadTo: Plan<"thread.import_to"> = (command, context) => {
+  const thread = needThread(context, command.threadId);
+  mayChange(context, thread);
+  mayUseLink(context, thread, command.environmentId);
+  const request = {
+    handoffId: command.handoffId,
+    sourceEnvironmentId: context.settings.environmentId,
+    sourceThreadId: thread.id,
+    title: command.title ?? thread.title,
+    messages: messagesOf(context, thread),
+    ...(command.continuationPrompt === undefined ? {} : { continuationPrompt: command.continuationPrompt }),
+    ...(command.provider === undefined ? {} : { provider: command.provider }),
+  };
+  const parsed = ImportRequest.safeParse(request);
+  if (!parsed.success) refuse("invalid_request", "limit_exceeded", parsed.error.issues[0]?.message ?? "the conversation is beyond a limit of imports", "Import a shorter part of it.");
+  return ask(context, command.environmentId, parsed.data, thread.id);
+};
+
+function ask(context: PlanContext, to: EnvironmentId, request: ImportRequest, subject: string): Record<string, unknown> {
+  const requestId = context.uow.ids.next("req");
+  const threadId = importThreadId(request.sourceEnvironmentId, request.sourceThreadId, request.handoffId) satisfies ThreadId;
+  context.outbox.ask(to, requestId, { kind: "thread.import", import: request }, subject);
+  return { requestId, threadId };
+}
+
+/** What people and the agent said: user and assistant messages, whole, inherited ones included, oldest first. */
+function messagesOf(context: PlanContext, thread: AppThread): ImportMessage[] {
+  const stable = latestStablePoint(thread);
+  if (stable === null) refuse("invalid_request", "no_stable_point", `${thread.id} has no completed run yet`, "Wait until a run has completed.");
+  const upTo = stable.threadId === thread.id ? stable.ordinal : 0;
+  const messages: ImportMessage[] = [];
+  for (const segment of historyOf(context.overlay, thread.id, upTo))
+    for (const item of context.overlay.store.items(segment)) {
+      const message = asMessage(context, item);
+      if (message !== null) messages.push(message);
+    }
+  if (messages.length === 0) refuse("invalid_request", "nothing_to_import", `${thread.id} holds no message`, "Send it a message first.");
+  if (messages.length > limits.importMessages)
+    refuse("invalid_request", "limit_exceeded", `${messages.length} messages, an import takes ${limits.importMessages}`, "Fork it at a later point, or import a part.");
+  return messages;
+}
+
+function asMessage(context: PlanContext, item: TurnItem): ImportMessage | null {
+  const { body } = item;
+  if (body.kind !== "user_message" && body.kind !== "assistant_message") return null;
+  const text = readText(context.overlay, body.content);
+  return { role: body.kind === "user_message" ? "user" : "assistant", text, createdAt: item.createdAt };
+}

@@ -1,0 +1,80 @@
+import type { ProjectId, ThreadId } from "../../../schemas/ids.ts";
+import type { ProviderChoice } from "../../../schemas/provider.ts";
+import type { ThreadInput, Workspace } from "../../../schemas/thread.ts";
+import { createdBy, modeCap, originOf, settleModes } from "../access.ts";
+import type { Plan, PlanContext } from "../plan.ts";
+import { refuse } from "../refused.ts";
+
+export const createThread: Plan<"thread.create"> = (command, context) => {
+  if (context.caller.kind === "link") refuse("capability_denied", "not_granted", "a link cannot make threads", "Import a thread or spawn a task instead.");
+  if (command.provider !== undefined) needProvider(context, command.provider);
+  const id = context.uow.ids.next("thread");
+  const projectId = settleProject(context, command.projectId);
+  context.uow.create(id, {
+    type: "thread.created",
+    input: {
+      ...blankThread(id),
+      projectId,
+      title: command.title ?? "",
+      modes: settleModes(command, context.settings.modes, modeCap(context)),
+      preferred: command.provider === undefined ? null : { provider: command.provider, afterOrdinal: 0 },
+      workspace: settleWorkspace(context, projectId, command.workspace ?? { strategy: "root" }),
+      linkOrigin: originOf(context, null),
+      createdBy: createdBy(context.caller),
+    },
+  });
+  return { threadId: id };
+};
+
+/** A thread of its own root, without history; each way of making one says what is different. */
+export function blankThread(id: ThreadId): Omit<ThreadInput, "projectId" | "modes" | "createdBy"> {
+  return {
+    id,
+    title: "",
+    lineage: { parentThreadId: null, parentEnvironmentId: null, relationshipToParent: null, rootThreadId: id },
+    inherited: null,
+    historyOrigin: "native",
+    preferred: null,
+    workspace: { strategy: "root" },
+    linkOrigin: null,
+    task: null,
+    depth: 0,
+    latestStable: null,
+  };
+}
+
+/** The project that was named, or the environment's own scratch folder for threads that belong to none. */
+export function settleProject(context: PlanContext, wanted: ProjectId | undefined): ProjectId {
+  if (wanted === undefined) return context.scratch.projectId;
+  if (context.overlay.project(wanted) === null)
+    refuse("invalid_request", "unknown_project", `there is no project ${wanted}`, "List projects with: ropewalk project list");
+  return wanted;
+}
+
+/** A worktree that somebody names must be one of the project's, by real path (contract §6, Import). */
+export function settleWorkspace(context: PlanContext, projectId: ProjectId, wanted: Workspace): Workspace {
+  if (wanted.strategy === "root") return wanted;
+  const project = context.overlay.project(projectId);
+  const wantedFacts = context.facts.get(wanted.path);
+  const projectFacts = project === null ? null : context.facts.get(project.path);
+  if (wantedFacts == null || projectFacts == null || !projectFacts.worktrees.includes(wantedFacts.path))
+    refuse(
+      "invalid_request",
+      "not_a_worktree",
+      `${wanted.path} is not a worktree of the project`,
+      projectFacts == null ? "Name the project it belongs to." : `Its worktrees are: ${projectFacts.worktrees.join(", ")}`,
+    );
+  return { strategy: "existing", path: wantedFacts.path };
+}
+
+/** An instance that is not configured is a slip of the pen: told at once, before anything is written. */
+export function needProvider(context: PlanContext, choice: ProviderChoice): void {
+  if (context.settings.hasProvider(choice.instance)) return;
+  const known = context.settings.providerNames;
+  refuse(
+    "provider_unavailable",
+    "unknown_instance",
+    `there is no provider instance "${choice.instance}"`,
+    known.length > 0 ? `Configured here: ${known.join(", ")}.` : "Configure one in config.json.",
+  );
+}

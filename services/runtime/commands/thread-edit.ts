@@ -1,0 +1,26 @@
+import { mayChange, modeCap, settleModes } from "../access.ts";
+import { needThread, type Plan } from "../plan.ts";
+
+export const renameThread: Plan<"thread.rename"> = (command, context) => {
+  const thread = needThread(context, command.threadId);
+  mayChange(context, thread);
+  context.uow.tell({ to: thread.id, event: { type: "thread.renamed", title: command.title } });
+  return { threadId: thread.id };
+};
+
+/** Modes of the messages to come; a run keeps those that it was sent with. */
+export const setThreadModes: Plan<"thread.set_modes"> = (command, context) => {
+  const thread = needThread(context, command.threadId);
+  mayChange(context, thread);
+  const grant = context.caller.kind === "link" ? "threadImport" : null;
+  const modes = settleModes(command, thread.modes, modeCap(context, grant));
+  context.uow.tell({ to: thread.id, event: { type: "thread.modes_set", modes } });
+  return { threadId: thread.id };
+};
+
+export const markThread: Plan<"thread.mark"> = (command, context) => {
+  const thread = needThread(context, command.threadId);
+  mayChange(context, thread);
+  context.uow.tell({ to: thread.id, event: { type: command.on ? "thread.marked" : "thread.unmarked", mark: command.mark } });
+  return { threadId: thread.id };
+};

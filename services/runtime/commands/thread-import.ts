@@ -1,0 +1,120 @@
+import { continuationCommandId, importThreadId, type RunId, type ThreadId } from "../../../schemas/ids.ts";
+import type { ImportRequest } from "../../../schemas/import.ts";
+import type { Refusal } from "../../../schemas/refusal.ts";
+import { createdBy, modeCap, originOf, settleModes } from "../access.ts";
+import { payloadDigest } from "../digest.ts";
+import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
+import { Refused, refuse } from "../refused.ts";
+import { threadFrom } from "../typed-actors.ts";
+import { blankThread, needProvider, settleProject, settleWorkspace } from "./thread-create.ts";
+import { pointAt } from "./thread-fork.ts";
+import { queueRun } from "./thread-send.ts";
+
+export type ImportAnswer = {
+  threadId: ThreadId;
+  created: boolean;
+  runId: RunId | null;
+  continuation: "none" | "started" | "already" | "refused";
+  refusal?: Refusal;
+};
+
+/**
+ * Two commands behind one door (decision 24): the import itself, in one atomic write, and the start of its continuation
+ * under an id that is derived from the thread. So a retry, under whatever command id, makes nothing twice, and starts a
+ * continuation that could not be started the first time (cases I01, I04).
+ */
+export const importThread: Plan<"thread.import"> = (command, context) => {
+  const { caller } = context;
+  // Over a link the source is the pinned peer, never a field of the message (links.md, invariant 10).
+  const request: ImportRequest = caller.kind === "link" ? { ...command.import, sourceEnvironmentId: caller.environmentId } : command.import;
+  const threadId = importThreadId(request.sourceEnvironmentId, request.sourceThreadId, request.handoffId);
+  const digest = payloadDigest(request);
+  const known = context.overlay.importDigest(threadId);
+  if (known !== null && known !== digest)
+    refuse("idempotency_conflict", "import_differs", `${threadId} was imported with other content`, "Use another handoffId for another import.", { threadId });
+  if (known === null) makeImport(context, threadId, request, digest);
+  return { threadId, created: known === null, ...continueImport(context, threadId, request) };
+};
+
+function makeImport(context: PlanContext, threadId: ThreadId, request: ImportRequest, digest: string): void {
+  const cap = modeCap(context, "threadImport");
+  const modes = settleModes(request, context.settings.modes, cap);
+  const projectId = settleProject(context, request.projectId);
+  const workspace =
+    request.worktreePath === undefined
+      ? ({ strategy: "root" } as const)
+      : settleWorkspace(context, projectId, { strategy: "existing", path: request.worktreePath });
+  const checkpointId = context.uow.ids.next("checkpoint");
+  context.uow.create(threadId, {
+    type: "thread.created",
+    input: {
+      ...blankThread(threadId),
+      projectId,
+      title: request.title ?? "",
+      historyOrigin: "v1_import",
+      modes,
+      workspace,
+      preferred: request.provider === undefined ? null : { provider: request.provider, afterOrdinal: 0 },
+      linkOrigin: originOf(context, null),
+      latestStable: { runId: null, ordinal: 0, checkpointId },
+      createdBy: createdBy(context.caller),
+    },
+  });
+  context.overlay.putImport(threadId, digest);
+  for (const message of request.messages)
+    addItem(context, {
+      threadId,
+      runId: null,
+      runOrdinal: 0,
+      ...(message.createdAt === undefined ? {} : { createdAt: message.createdAt }),
+      body: { kind: message.role === "user" ? "user_message" : "assistant_message", content: { text: message.text } },
+    });
+  context.overlay.putCheckpoint({ id: checkpointId, threadId, runId: null, ordinal: 0, workspaceRef: null, createdAt: context.uow.now });
+  const transferId = context.uow.ids.next("transfer");
+  context.uow.create(transferId, {
+    type: "transfer.created",
+    input: {
+      id: transferId,
+      type: "provider_handoff",
+      sourceThreadId: threadId,
+      targetThreadId: threadId,
+      sourcePoint: pointAt({ threadId, runId: null, ordinal: 0, checkpointId }),
+      basePoint: null,
+      sourceProvider: null,
+      targetProvider: null,
+      supersedes: null,
+      createdBy: "system",
+      taskId: null,
+      content: null,
+      outcome: null,
+    },
+  });
+}
+
+/** Starts the continuation unless its own receipt says that it was started; a refusal leaves the import as it is. */
+function continueImport(context: PlanContext, threadId: ThreadId, request: ImportRequest): Omit<ImportAnswer, "threadId" | "created"> {
+  const prompt = request.continuationPrompt;
+  if (prompt === undefined) return { runId: null, continuation: "none" };
+  const commandId = continuationCommandId(threadId);
+  const before = context.overlay.receipt(commandId);
+  if (before !== null) return { runId: (before.response as { runId: RunId }).runId, continuation: "already" };
+  const mark = context.overlay.mark();
+  try {
+    if (threadFrom(context.overlay, threadId)?.status === "deleted")
+      refuse("thread_not_sendable", "deleted", `${threadId} was deleted`, "Import it under another handoffId.");
+    const thread = needThread(context, threadId);
+    if (request.provider !== undefined) needProvider(context, request.provider);
+    const { runId } = queueRun(context, thread, {
+      content: { text: prompt },
+      requested: request.provider ?? null,
+      modes: thread.modes,
+      createdBy: createdBy(context.caller),
+    });
+    context.overlay.putReceipt({ commandId, digest: payloadDigest({ threadId, prompt }), response: { runId } });
+    return { runId, continuation: "started" };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    context.overlay.undoTo(mark);
+    return { runId: null, continuation: "refused", refusal: error.refusal };
+  }
+}

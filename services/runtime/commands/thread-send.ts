@@ -1,0 +1,44 @@
+import type { Content } from "../../../schemas/item.ts";
+import type { Modes } from "../../../schemas/modes.ts";
+import type { ProviderChoice } from "../../../schemas/provider.ts";
+import type { AppThread } from "../../../schemas/thread.ts";
+import type { ItemId, RunId } from "../../../schemas/ids.ts";
+import { createdBy, mayChange, modeCap, settleModes } from "../access.ts";
+import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
+import { refuse } from "../refused.ts";
+import { needProvider } from "./thread-create.ts";
+
+export const sendMessage: Plan<"thread.send"> = (command, context) => {
+  const thread = needThread(context, command.threadId);
+  mayChange(context, thread);
+  if (command.provider !== undefined) needProvider(context, command.provider);
+  const grant = context.caller.kind === "link" ? "threadImport" : null;
+  const queued = queueRun(context, thread, {
+    content: { text: command.text },
+    requested: command.provider ?? null,
+    modes: settleModes(command, thread.modes, modeCap(context, grant)),
+    createdBy: createdBy(context.caller),
+  });
+  return { threadId: thread.id, ...queued };
+};
+
+export type NewRun = {
+  content: Extract<Content, { text: string }>;
+  requested: ProviderChoice | null;
+  modes: Modes;
+  createdBy: "user" | "agent" | "system";
+};
+
+/** Puts a message into a thread as a run of its own: at once if the thread is idle, else behind what waits already. */
+export function queueRun(context: PlanContext, thread: AppThread, run: NewRun): { runId: RunId; ordinal: number; messageItemId: ItemId } {
+  if (thread.status === "deleted") refuse("thread_not_sendable", "deleted", `${thread.id} is deleted`, "Send to another thread.");
+  const id = context.uow.ids.next("run");
+  const ordinal = thread.lastOrdinal + 1;
+  const messageItemId = addItem(context, { threadId: thread.id, runId: id, runOrdinal: ordinal, body: { kind: "user_message", content: run.content } });
+  context.uow.create(id, {
+    type: "run.created",
+    input: { id, threadId: thread.id, ordinal, messageItemId, requested: run.requested, modes: run.modes, createdBy: run.createdBy },
+  });
+  context.uow.tell({ to: thread.id, event: { type: "thread.run_queued", runId: id, ordinal } });
+  return { runId: id, ordinal, messageItemId };
+}

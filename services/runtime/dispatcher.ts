@@ -1,0 +1,210 @@
+import type { Caller, Command, PublicCommand, Receipt } from "../../schemas/command.ts";
+import type { CommandId, EffectId, LinkId } from "../../schemas/ids.ts";
+import { dependsOnOutside, type Refusal, refusal } from "../../schemas/refusal.ts";
+import { payloadDigest } from "./digest.ts";
+import type { Facts } from "./facts.ts";
+import { HotActors } from "./hot-actors.ts";
+import { Outbox } from "./outbox.ts";
+import { Overlay } from "./overlay.ts";
+import type { Plan } from "./plan.ts";
+import { plans } from "./plans.ts";
+import type { Clock } from "./ports/clock.ts";
+import type { Identifiers } from "./ports/identifiers.ts";
+import { type CommitBatch, type Store, StoreFailure } from "./ports/store.ts";
+import { Refused } from "./refused.ts";
+import type { Scratch, Settings } from "./settings.ts";
+import { UnitOfWork } from "./unit-of-work.ts";
+
+/** A batch is closed after so many commands or so much time, so that nobody else waits long for the event loop. */
+const batchCommands = 128;
+const batchMs = 12;
+
+export type Committed = { commit: number; batch: CommitBatch; outboxLinks: ReadonlySet<LinkId> };
+
+export type DispatcherOptions = {
+  store: Store;
+  clock: Clock;
+  ids: Identifiers;
+  settings: Settings;
+  scratch: Scratch;
+  /** Called right after each commit, before receipts are given out. */
+  onCommitted(committed: Committed): void;
+  /** The disk did not confirm a write: nothing in memory can be trusted, and the process must end. */
+  onFatal(failure: StoreFailure): void;
+  /** Named boundaries for crash tests: before and after each commit. */
+  onBoundary?: ((name: string) => void) | undefined;
+};
+
+type Waiting = {
+  command: Command;
+  id: CommandId;
+  caller: Caller;
+  facts: Facts;
+  /** Null for this environment's own reports: their machines recognise a repeat, no receipt is kept. */
+  digest: string | null;
+  /** Effects that are done with this command, closed in its commit. */
+  closes: readonly EffectId[];
+  answer(receipt: Receipt): void;
+};
+
+type Decided = { waiting: Waiting; receipt: Receipt };
+
+const noFacts: Facts = new Map();
+
+/**
+ * The one door. Commands that arrive together are decided one after the other in memory and written in one commit; a
+ * refusal is decided before anything is written (contract §7).
+ */
+export class Dispatcher {
+  readonly #o: DispatcherOptions;
+  readonly #hot: HotActors;
+  #queue: Waiting[] = [];
+  #scheduled = false;
+  #closed = false;
+
+  constructor(options: DispatcherOptions) {
+    this.#o = options;
+    this.#hot = new HotActors(options.store);
+  }
+
+  /** A command of a person, an agent or a peer: its receipt is kept under its id. */
+  dispatch(command: PublicCommand, about: { id: CommandId; caller: Caller; facts?: Facts; digest?: string }): Promise<Receipt> {
+    return this.#enqueue({
+      command,
+      id: about.id,
+      caller: about.caller,
+      facts: about.facts ?? noFacts,
+      digest: about.digest ?? payloadDigest(command),
+      closes: [],
+    });
+  }
+
+  /** What the outside answered. `closes` names the effects that this settles, in the same commit. */
+  report(command: Command, closes: readonly EffectId[] = [], facts: Facts = noFacts): Promise<Receipt> {
+    return this.#enqueue({ command, id: this.#o.ids.next("cmd"), caller: { kind: "system" }, facts, digest: null, closes });
+  }
+
+  /** Resolves when everything that was given before has been answered; refuses what comes later. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #enqueue(waiting: Omit<Waiting, "answer">): Promise<Receipt> {
+    if (this.#closed) return Promise.resolve(refused(waiting.id, closing));
+    return new Promise((answer) => {
+      this.#queue.push({ ...waiting, answer });
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      setImmediate(() => this.#drain());
+    });
+  }
+
+  #drain(): void {
+    this.#scheduled = false;
+    const started = performance.now();
+    const batch: Waiting[] = [];
+    const overlay = this.#overlay();
+    const decided: Decided[] = [];
+    while (this.#queue.length > 0 && batch.length < batchCommands && performance.now() - started < batchMs) {
+      const waiting = this.#queue.shift() as Waiting;
+      batch.push(waiting);
+      decided.push({ waiting, receipt: this.#decide(waiting, overlay) });
+    }
+    if (this.#queue.length > 0) {
+      this.#scheduled = true;
+      setImmediate(() => this.#drain());
+    }
+    const failure = this.#commit(overlay, decided);
+    if (failure === null) return;
+    // One of them may be what the store refuses: alone, each stands for itself.
+    if (batch.length > 1) for (const waiting of batch) this.#alone(waiting);
+    else for (const waiting of batch) waiting.answer(refused(waiting.id, storeRefusal(failure)));
+  }
+
+  #alone(waiting: Waiting): void {
+    const overlay = this.#overlay();
+    const failure = this.#commit(overlay, [{ waiting, receipt: this.#decide(waiting, overlay) }]);
+    if (failure !== null) waiting.answer(refused(waiting.id, storeRefusal(failure)));
+  }
+
+  #overlay(): Overlay {
+    return new Overlay(this.#o.store, this.#hot, this.#o.clock.now());
+  }
+
+  /** Writes what was decided and answers. Returns the failure when the store took nothing. */
+  #commit(overlay: Overlay, decided: readonly Decided[]): Error | null {
+    let commit = this.#o.store.lastCommit;
+    if (!overlay.isEmpty) {
+      const batch = overlay.toBatch();
+      const name = this.#o.onBoundary === undefined ? "" : boundaryName(batch);
+      this.#o.onBoundary?.(`before commit ${name}`);
+      try {
+        commit = this.#o.store.commit(batch);
+      } catch (error) {
+        this.#hot.clear();
+        if (error instanceof StoreFailure && error.reason === "sync_failed") this.#o.onFatal(error);
+        return error as Error;
+      }
+      this.#hot.put(batch.actors);
+      this.#o.onBoundary?.(`after commit ${name}`);
+      this.#o.onCommitted({ commit, batch, outboxLinks: overlay.outboxLinks });
+    }
+    for (const { waiting, receipt } of decided) waiting.answer(receipt.ok && !receipt.repeated ? { ...receipt, commit } : receipt);
+    return null;
+  }
+
+  #decide(waiting: Waiting, overlay: Overlay): Receipt {
+    if (waiting.digest !== null) {
+      const before = overlay.receipt(waiting.id);
+      if (before !== null) return before.digest === waiting.digest ? repeated(before.response as Receipt) : refused(waiting.id, conflict(waiting.id));
+    }
+    const mark = overlay.mark();
+    const receipt = this.#plan(waiting, overlay);
+    if (!receipt.ok) overlay.undoTo(mark);
+    // What was done before a refusal is undone; what an effect was for is closed all the same, and the refusal itself kept.
+    for (const id of waiting.closes) overlay.setEffectState(id, "done", receipt.ok ? "" : receipt.refusal.message);
+    if (waiting.digest !== null && (receipt.ok || !dependsOnOutside(receipt.refusal.code)))
+      overlay.putReceipt({ commandId: waiting.id, digest: waiting.digest, response: receipt });
+    return receipt;
+  }
+
+  #plan(waiting: Waiting, overlay: Overlay): Receipt {
+    const { settings, scratch, ids } = this.#o;
+    const outbox = new Outbox(overlay, settings);
+    const uow = new UnitOfWork(overlay, ids, this.#o.clock.now(), outbox);
+    try {
+      const plan = plans[waiting.command.type] as Plan<typeof waiting.command.type>;
+      const { caller, facts, id: commandId } = waiting;
+      const result = plan(waiting.command as never, { uow, overlay, outbox, settings, scratch, caller, commandId, facts });
+      return { ok: true, commandId, commit: this.#o.store.lastCommit + 1, result, repeated: false };
+    } catch (error) {
+      if (error instanceof Refused) return refused(waiting.id, error.refusal);
+      return refused(waiting.id, internal(error));
+    }
+  }
+}
+
+const repeated = (receipt: Receipt): Receipt => ({ ...receipt, repeated: true });
+const refused = (commandId: CommandId, what: Refusal): Receipt => ({ ok: false, commandId, refusal: what, repeated: false });
+
+const closing = refusal("orchestration_error", "closing", "the environment is shutting down", "Start it again, then repeat the command.");
+const conflict = (id: CommandId) =>
+  refusal("idempotency_conflict", "command_differs", `${id} was used for another command`, "Use a fresh id for another command.");
+const internal = (error: unknown) =>
+  refusal("orchestration_error", "internal", error instanceof Error ? error.message : String(error), "Report it with the output of ropewalk doctor.", {
+    stack: error instanceof Error ? error.stack : null,
+  });
+
+function storeRefusal(error: Error): Refusal {
+  if (error instanceof StoreFailure) return refusal("orchestration_error", error.reason, error.message, error.hint);
+  return internal(error);
+}
+
+/** What a crash test names a commit by: the events in it. */
+function boundaryName(batch: CommitBatch): string {
+  const events = batch.journal.filter((j) => j.verdict === "applied").map((j) => j.event.type);
+  if (events.length > 0) return [...new Set(events)].join(" ");
+  if (batch.effectStates.length > 0) return `effects ${batch.effectStates.map((e) => e.state).join(" ")}`;
+  return batch.items.length > 0 ? "items" : "records";
+}

@@ -1,0 +1,115 @@
+import type { EffectKind, EffectRequest } from "../../schemas/effect.ts";
+import type { EffectId } from "../../schemas/ids.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { EffectRow } from "./ports/store.ts";
+
+export type EffectOf<K extends EffectKind> = Extract<EffectRequest, { kind: K }>;
+
+/** What carries out one kind of effect. It closes the effect itself, in the commit of what came of it, by `closes`. */
+export interface EffectHandler<K extends EffectKind> {
+  /** Carries it out. Resolves when it is settled; when it rejects, it is tried again, a few times, then set aside. */
+  run(request: EffectOf<K>, effectId: EffectId): Promise<void>;
+  /**
+   * After a crash, for a `once` effect whose start was committed: asks the outside what became of it and settles it.
+   * Not asked of repeatable effects, which simply run again.
+   */
+  settle?(request: EffectOf<K>, effectId: EffectId): Promise<void>;
+}
+
+export type EffectHandlers = { [K in EffectKind]: EffectHandler<K> };
+
+const maxTries = 3;
+
+/**
+ * Carries out effects after the commit that stored them. A `once` effect has its start committed first; starts that come
+ * together share a commit. An effect that keeps failing is set aside and shown; it does not stop the rest (case R04).
+ */
+export class EffectRunner {
+  readonly #dispatcher: Dispatcher;
+  readonly #handlers: EffectHandlers;
+  readonly #onBoundary: ((name: string) => void) | undefined;
+  readonly #log: (message: string, details: Record<string, unknown>) => void;
+  readonly #running = new Set<Promise<void>>();
+  #starting: { id: EffectId; request: EffectRequest }[] = [];
+  #stopped = false;
+
+  constructor(options: {
+    dispatcher: Dispatcher;
+    handlers: EffectHandlers;
+    onBoundary?: ((name: string) => void) | undefined;
+    log: (message: string, details: Record<string, unknown>) => void;
+  }) {
+    this.#dispatcher = options.dispatcher;
+    this.#handlers = options.handlers;
+    this.#onBoundary = options.onBoundary;
+    this.#log = options.log;
+  }
+
+  /** Takes on effects that were just committed. */
+  take(effects: readonly { id: EffectId; request: EffectRequest }[]): void {
+    if (this.#stopped) return;
+    for (const effect of effects) {
+      if (effect.request.policy === "repeatable") this.#track(this.#run(effect, 1));
+      else {
+        this.#starting.push(effect);
+        if (this.#starting.length === 1) setImmediate(() => this.#track(this.#start()));
+      }
+    }
+  }
+
+  /** What an earlier process left open: repeatable effects run again, started ones are settled. Before anything new. */
+  async recover(rows: readonly EffectRow[]): Promise<void> {
+    for (const row of rows) {
+      if (row.state === "started" && row.request.policy === "once") await this.#settle(row);
+      else this.take([{ id: row.id, request: row.request }]);
+    }
+  }
+
+  /** Takes on nothing more; resolves when what runs has come to an end. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.allSettled(this.#running);
+  }
+
+  #track(work: Promise<void>): void {
+    this.#running.add(work);
+    void work.finally(() => this.#running.delete(work));
+  }
+
+  async #start(): Promise<void> {
+    const batch = this.#starting;
+    this.#starting = [];
+    const receipt = await this.#dispatcher.report({ type: "effects.started", effectIds: batch.map((e) => e.id) });
+    if (!receipt.ok) {
+      this.#log("effects could not be started", { refusal: receipt.refusal });
+      return;
+    }
+    for (const effect of batch) this.#track(this.#run(effect, maxTries));
+  }
+
+  async #run(effect: { id: EffectId; request: EffectRequest }, tried: number): Promise<void> {
+    const { request, id } = effect;
+    this.#onBoundary?.(`before effect ${request.kind}`);
+    try {
+      await (this.#handlers[request.kind] as EffectHandler<typeof request.kind>).run(request as never, id);
+      this.#onBoundary?.(`after effect ${request.kind}`);
+    } catch (error) {
+      if (this.#stopped) return;
+      if (tried < maxTries) return this.#run(effect, tried + 1);
+      await this.#setAside(id, request.kind, error);
+    }
+  }
+
+  async #settle(row: EffectRow): Promise<void> {
+    try {
+      await (this.#handlers[row.request.kind] as EffectHandler<typeof row.request.kind>).settle?.(row.request as never, row.id);
+    } catch (error) {
+      await this.#setAside(row.id, row.request.kind, error);
+    }
+  }
+
+  async #setAside(id: EffectId, kind: string, error: unknown): Promise<void> {
+    this.#log("an effect was set aside", { id, kind, error: String(error) });
+    await this.#dispatcher.report({ type: "effects.closed", effectIds: [id], state: "set_aside", note: String(error).slice(0, 2_000) });
+  }
+}

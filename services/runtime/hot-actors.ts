@@ -1,0 +1,44 @@
+import type { ActorId } from "../../schemas/ids.ts";
+import type { ActorRow, Store } from "./ports/store.ts";
+
+/** Committed actors that were touched lately, oldest given up first. Rows are never changed in place. */
+export class HotActors {
+  readonly #store: Store;
+  readonly #limit: number;
+  readonly #rows = new Map<ActorId, ActorRow>();
+
+  constructor(store: Store, limit = 5_000) {
+    this.#store = store;
+    this.#limit = limit;
+  }
+
+  get(id: ActorId): ActorRow | null {
+    const hot = this.#rows.get(id);
+    if (hot !== undefined) {
+      this.#rows.delete(id);
+      this.#rows.set(id, hot);
+      return hot;
+    }
+    const row = this.#store.actor(id);
+    if (row !== null) this.#keep(row);
+    return row;
+  }
+
+  /** After a commit. */
+  put(rows: readonly ActorRow[]): void {
+    for (const row of rows) this.#keep(row);
+  }
+
+  /** After a commit that failed: whatever is here may be older than what another attempt finds. */
+  clear(): void {
+    this.#rows.clear();
+  }
+
+  #keep(row: ActorRow): void {
+    this.#rows.delete(row.id);
+    this.#rows.set(row.id, row);
+    if (this.#rows.size <= this.#limit) return;
+    const oldest = this.#rows.keys().next().value;
+    if (oldest !== undefined) this.#rows.delete(oldest);
+  }
+}

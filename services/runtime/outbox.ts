@@ -1,0 +1,83 @@
+import type { Emission } from "../../schemas/emission.ts";
+import type { EnvironmentId, LinkId, RequestId } from "../../schemas/ids.ts";
+import type { LinkBody, LinkRequest } from "../../schemas/wire.ts";
+import { contentDigest, nextLinkDigest } from "./link-digest.ts";
+import { digestOrigin } from "./ports/link-ledger.ts";
+import type { LinkRow } from "./ports/store.ts";
+import type { Overlay } from "./overlay.ts";
+import { readText } from "./content.ts";
+import { refuse } from "./refused.ts";
+import type { Settings } from "./settings.ts";
+import type { Outgoing } from "./unit-of-work.ts";
+
+/** A link before its first message. */
+export function newLinkRow(linkId: LinkId): LinkRow {
+  const start = { epoch: 1, number: 0, digest: digestOrigin };
+  return { linkId, sent: start, receipted: start, received: null, peerIncarnation: null, formerIncarnations: [] };
+}
+
+/**
+ * Writes messages to other environments in the commit that caused them: numbered, digested, kept as plain content until
+ * the peer's store has them (links.md, invariants 1, 2, 4).
+ */
+export class Outbox implements Outgoing {
+  readonly #overlay: Overlay;
+  readonly #settings: Settings;
+
+  constructor(overlay: Overlay, settings: Settings) {
+    this.#overlay = overlay;
+    this.#settings = settings;
+  }
+
+  notice(emission: Extract<Emission, { type: "link.notice" }>): void {
+    const { notice } = emission;
+    // A person took the link away: nobody is there to be told, and the run that ends here must end all the same.
+    if (this.#settings.linkTo(emission.to) === null) return;
+    if (notice.kind === "task.started") {
+      this.write(emission.to, { type: "notice", notice });
+      return;
+    }
+    const { result, ...rest } = notice;
+    this.write(emission.to, { type: "notice", notice: { ...rest, text: result === null ? null : readText(this.#overlay, result) } });
+  }
+
+  request(emission: Extract<Emission, { type: "link.request" }>): void {
+    this.ask(emission.to, emission.requestId, emission.request, emission.request.kind === "task.cancel" ? emission.request.taskId : "");
+  }
+
+  /** Asks a peer; the request stays open until its answer comes. `subject` is who waits for it. */
+  ask(to: EnvironmentId, requestId: RequestId, request: LinkRequest, subject: string): void {
+    const linkId = this.#linkTo(to);
+    // Cancelling is never held back: it makes the peer's work less.
+    if (request.kind !== "task.cancel" && this.#overlay.store.outboxCount(linkId) >= this.#settings.linkBacklog)
+      refuse("orchestration_error", "link_backlogged", `too much waits to be sent to ${to}`, "Wait until the peer is reachable again: ropewalk link list");
+    this.#overlay.putOutgoingRequest({ requestId, environmentId: to, kind: request.kind, subject, answer: null });
+    this.write(to, { type: "request", requestId, request });
+  }
+
+  /** Appends a message to the peer's direction. */
+  write(to: EnvironmentId, body: LinkBody): void {
+    const linkId = this.#linkTo(to);
+    const row = this.#overlay.link(linkId) ?? newLinkRow(linkId);
+    const text = JSON.stringify(body);
+    const digest = nextLinkDigest(row.sent.digest, contentDigest(text));
+    const sent = { epoch: row.sent.epoch, number: row.sent.number + 1, digest };
+    this.#overlay.putLink({ ...row, sent });
+    this.#overlay.addOutbox({
+      linkId,
+      epoch: sent.epoch,
+      number: sent.number,
+      kind: body.type,
+      requestId: body.type === "notice" ? null : body.requestId,
+      body: text,
+      digest,
+    });
+  }
+
+  #linkTo(environmentId: EnvironmentId): LinkId {
+    const link = this.#settings.linkTo(environmentId);
+    if (link === null)
+      refuse("capability_denied", "no_link", `there is no link to ${environmentId}`, "List links with: ropewalk link list");
+    return link.id;
+  }
+}

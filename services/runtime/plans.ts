@@ -1,0 +1,63 @@
+import type { CommandType } from "../../schemas/command.ts";
+import { effectsClosed, effectsStarted } from "./commands/effects.ts";
+import { importOverLink, importThreadTo } from "./commands/link-import.ts";
+import { peerPositions } from "./commands/link-positions.ts";
+import { receiveOverLink } from "./commands/link-receive.ts";
+import { configureLink, linkDiverged, linkReceipt, linkTransportState } from "./commands/link-state.ts";
+import { addProject } from "./commands/project-add.ts";
+import { answerRequest } from "./commands/run-answer.ts";
+import { runEnded } from "./commands/run-ended.ts";
+import { claimForRun, runPrepared, runUnprepared } from "./commands/run-prepare.ts";
+import { requestClosed, requestOpened, runAccepted, runItems } from "./commands/run-progress.ts";
+import { cancelTaskByCommand, dismissTask } from "./commands/task-end.ts";
+import { spawnTask } from "./commands/task-spawn.ts";
+import { createThread } from "./commands/thread-create.ts";
+import { deleteThread } from "./commands/thread-delete.ts";
+import { markThread, renameThread, setThreadModes } from "./commands/thread-edit.ts";
+import { forkThread } from "./commands/thread-fork.ts";
+import { importThread } from "./commands/thread-import.ts";
+import { interruptThread } from "./commands/thread-interrupt.ts";
+import { mergeBack } from "./commands/thread-merge-back.ts";
+import { sendMessage } from "./commands/thread-send.ts";
+import { switchProvider } from "./commands/thread-switch.ts";
+import { wakeThread } from "./commands/thread-wake.ts";
+import type { Plan } from "./plan.ts";
+
+/** What decides each command. */
+export const plans: { [T in CommandType]: Plan<T> } = {
+  "project.add": addProject,
+  "thread.create": createThread,
+  "thread.send": sendMessage,
+  "thread.fork": forkThread,
+  "thread.switch": switchProvider,
+  "thread.merge_back": mergeBack,
+  "thread.import": importThread,
+  "thread.import_to": importThreadTo,
+  "link.import": importOverLink,
+  "thread.interrupt": interruptThread,
+  "thread.rename": renameThread,
+  "thread.set_modes": setThreadModes,
+  "thread.mark": markThread,
+  "thread.delete": deleteThread,
+  "run.answer": answerRequest,
+  "task.spawn": spawnTask,
+  "task.cancel": cancelTaskByCommand,
+  "task.dismiss": dismissTask,
+  "run.claim": claimForRun,
+  "run.prepared": runPrepared,
+  "run.unprepared": runUnprepared,
+  "run.accepted": runAccepted,
+  "run.items": runItems,
+  "run.request_opened": requestOpened,
+  "run.request_closed": requestClosed,
+  "run.ended": runEnded,
+  "thread.wake": wakeThread,
+  "effects.started": effectsStarted,
+  "effects.closed": effectsClosed,
+  "link.configure": configureLink,
+  "link.state": linkTransportState,
+  "link.diverged": linkDiverged,
+  "link.receive": receiveOverLink,
+  "link.receipt": linkReceipt,
+  "link.peer_positions": peerPositions,
+};

@@ -1,0 +1,191 @@
+import type { StateValue } from "xstate";
+import type { Checkpoint } from "../../../schemas/checkpoint.ts";
+import type { EffectRequest, EffectState } from "../../../schemas/effect.ts";
+import type { ContextHandoff } from "../../../schemas/handoff.ts";
+import type {
+  ActorId,
+  ActorKind,
+  CheckpointId,
+  CommandId,
+  EffectId,
+  EnvironmentId,
+  HandoffId,
+  IncarnationId,
+  ItemId,
+  LinkId,
+  ProjectId,
+  ProviderThreadId,
+  RequestId,
+  RunId,
+  ThreadId,
+  TransferId,
+} from "../../../schemas/ids.ts";
+import type { NewItem, TurnItem } from "../../../schemas/item.ts";
+import type { LinkPosition } from "../../../schemas/link.ts";
+import type { Project } from "../../../schemas/project.ts";
+import type { ProviderThread } from "../../../schemas/provider.ts";
+import type { LinkAnswer } from "../../../schemas/wire.ts";
+import type { OutboxMessage } from "./link-ledger.ts";
+
+/** An actor at rest. `owner`, `peer` and `ordinal` are what it is found by (see runtime/actor-keys.ts). */
+export type ActorRow = {
+  id: ActorId;
+  kind: ActorKind;
+  version: string;
+  /** How many events it has had. */
+  seq: number;
+  state: StateValue;
+  status: string;
+  context: unknown;
+  owner: string | null;
+  peer: string | null;
+  ordinal: number | null;
+};
+
+export type JournalRow = {
+  actorId: ActorId;
+  kind: ActorKind;
+  /** Its place among the actor's events; 0 for late news that was recorded as ignored. */
+  seq: number;
+  event: { type: string } & Record<string, unknown>;
+  from: string | null;
+  to: string;
+  verdict: "applied" | "ignored";
+};
+
+export type StoredJournalRow = JournalRow & { commit: number; index: number };
+
+export type ReceiptRow = { commandId: CommandId; digest: string; response: unknown };
+
+export type EffectRow = { id: EffectId; request: EffectRequest; state: EffectState; tries: number; note: string; commit: number };
+
+/** Positions of one link; both directions. */
+export type LinkRow = {
+  linkId: LinkId;
+  sent: LinkPosition;
+  receipted: LinkPosition;
+  received: LinkPosition | null;
+  peerIncarnation: IncarnationId | null;
+  /** Peer incarnations that were replaced: messages of theirs are refused. */
+  formerIncarnations: IncarnationId[];
+};
+
+/** A request of a peer and what was answered: kept for ever, independent of link and epoch (links.md, invariant 6). */
+export type IncomingRequestRow = { environmentId: EnvironmentId; requestId: RequestId; digest: string; answer: LinkAnswer };
+
+/** A request of ours to a peer; `answer` is null while it is open. */
+export type OutgoingRequestRow = {
+  requestId: RequestId;
+  environmentId: EnvironmentId;
+  kind: string;
+  /** The actor or thread that waits for the answer. */
+  subject: string;
+  answer: LinkAnswer | null;
+};
+
+/** An authentic message that could not be used: kept for reading, never applied later. */
+export type KeptMessageRow = { linkId: LinkId; epoch: number; number: number; raw: string; reason: string };
+
+/** Everything that one commit writes, as plain data. */
+export type CommitBatch = {
+  at: number;
+  journal: JournalRow[];
+  actors: ActorRow[];
+  items: NewItem[];
+  blobs: { digest: string; bytes: Uint8Array }[];
+  checkpoints: Checkpoint[];
+  handoffs: ContextHandoff[];
+  providerThreads: ProviderThread[];
+  projects: Project[];
+  effects: { id: EffectId; request: EffectRequest }[];
+  effectStates: { id: EffectId; state: EffectState; note: string }[];
+  receipts: ReceiptRow[];
+  imports: { threadId: ThreadId; digest: string }[];
+  links: LinkRow[];
+  outbox: (Omit<OutboxMessage, "commit"> & { linkId: LinkId })[];
+  /** Outgoing messages that the peer's store has: forgotten. */
+  receipted: { linkId: LinkId; position: LinkPosition }[];
+  incomingRequests: IncomingRequestRow[];
+  outgoingRequests: OutgoingRequestRow[];
+  keptMessages: KeptMessageRow[];
+  /** Partial text of runs that ended or whose item is complete. */
+  clearedProgress: RunId[];
+};
+
+export type ItemRange = { threadId: ThreadId; fromOrdinal: number; toOrdinal: number };
+
+/**
+ * The environment's truth. Synchronous: one file, one writer. Real driver: `services/store/`; its memory twin is the same
+ * code on a database that lives in memory.
+ */
+export interface Store {
+  readonly incarnation: IncarnationId;
+  /** Sequence of the newest commit; 0 for an empty store. */
+  readonly lastCommit: number;
+  /** Writes all of it or nothing, durably; returns the commit's sequence. Throws {@link StoreFailure}. */
+  commit(batch: CommitBatch): number;
+
+  actor(id: ActorId): ActorRow | null;
+  actorsBy(query: ActorQuery): ActorRow[];
+  /** How many match; `limit` and order are not read. */
+  countBy(query: ActorQuery): number;
+  countActors(kind: ActorKind): Record<string, number>;
+  /** Actors whose row could not be read; set aside, the others go on (case R04). */
+  setAside(): { id: string; reason: string }[];
+  journal(query: { actorId?: ActorId; afterCommit?: number; limit: number }): StoredJournalRow[];
+
+  items(range: ItemRange, page?: { afterPosition?: number; limit?: number; newestFirst?: boolean }): TurnItem[];
+  item(id: ItemId): TurnItem | null;
+  itemsAfterCommit(commit: number, limit: number): { commit: number; item: TurnItem }[];
+  blob(digest: string): Uint8Array | null;
+  /** Partial text of a running run's unfinished item; not a commit of its own. */
+  saveProgress(runId: RunId, text: string): void;
+  progress(runId: RunId): string | null;
+
+  checkpoint(id: CheckpointId): Checkpoint | null;
+  checkpointsOf(threadId: ThreadId): Checkpoint[];
+  handoff(id: HandoffId): ContextHandoff | null;
+  handoffsOf(transferId: TransferId): ContextHandoff[];
+  providerThread(id: ProviderThreadId): ProviderThread | null;
+  providerThreadsOf(threadId: ThreadId): ProviderThread[];
+  project(id: ProjectId): Project | null;
+  projects(): Project[];
+
+  receipt(id: CommandId): ReceiptRow | null;
+  importDigest(threadId: ThreadId): string | null;
+  openEffects(): EffectRow[];
+  effectsSetAside(): EffectRow[];
+
+  link(id: LinkId): LinkRow | null;
+  outbox(linkId: LinkId, after: LinkPosition, limit: number): OutboxMessage[];
+  outboxCount(linkId: LinkId): number;
+  incomingRequest(environmentId: EnvironmentId, requestId: RequestId): IncomingRequestRow | null;
+  outgoingRequest(requestId: RequestId): OutgoingRequestRow | null;
+  openRequests(environmentId?: EnvironmentId): OutgoingRequestRow[];
+  keptMessages(linkId: LinkId): KeptMessageRow[];
+
+  close(): void;
+}
+
+export type ActorQuery = {
+  kind: ActorKind;
+  owner?: string;
+  peer?: string;
+  statuses?: readonly string[];
+  minOrdinal?: number;
+  maxOrdinal?: number;
+  newestFirst?: boolean;
+  limit?: number;
+};
+
+/** Why the store could not be opened or written; `reason` is the slug of decision 20. */
+export class StoreFailure extends Error {
+  override readonly name = "StoreFailure";
+  readonly reason: "store_locked" | "store_newer" | "disk_full" | "store_damaged" | "network_file_system" | "store_unwritable" | "sync_failed";
+  readonly hint: string;
+  constructor(reason: StoreFailure["reason"], message: string, hint: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.reason = reason;
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,61 @@
+import type { EnvironmentConfig } from "../../schemas/config.ts";
+import type { EnvironmentId, LinkId, ProjectId } from "../../schemas/ids.ts";
+import type { LinkConfig } from "../../schemas/link.ts";
+import { limits } from "../../schemas/limits.ts";
+import { defaultModes, type Modes } from "../../schemas/modes.ts";
+import type { ProviderChoice } from "../../schemas/provider.ts";
+
+/** What the configuration says, in the form that plans ask for it. */
+export class Settings {
+  readonly config: EnvironmentConfig;
+  constructor(config: EnvironmentConfig) {
+    this.config = config;
+  }
+
+  get environmentId(): EnvironmentId {
+    return this.config.environment.id;
+  }
+
+  get modes(): Modes {
+    return this.config.defaultModes ?? defaultModes;
+  }
+
+  get taskDepth(): number {
+    return this.config.limits.taskDepth ?? limits.taskDepth;
+  }
+
+  get taskOpenChildren(): number {
+    return this.config.limits.taskOpenChildren ?? limits.taskOpenChildren;
+  }
+
+  /** Requests that may wait in one link's outbox; answers and results are never refused. */
+  get linkBacklog(): number {
+    return this.config.limits.linkBacklog ?? 10_000;
+  }
+
+  hasProvider(instance: string): boolean {
+    return Object.hasOwn(this.config.providers, instance);
+  }
+
+  get providerNames(): string[] {
+    return Object.keys(this.config.providers);
+  }
+
+  /** Who serves a message when nobody has said it: the configured default, else the only instance there is. */
+  defaultProvider(): ProviderChoice | null {
+    const names = this.providerNames;
+    const instance = this.config.defaultProvider ?? (names.length === 1 ? names[0] : undefined);
+    return instance === undefined ? null : { instance, model: this.config.providers[instance]?.defaultModel ?? null };
+  }
+
+  link(id: LinkId): LinkConfig | null {
+    return this.config.links.find((l) => l.id === id) ?? null;
+  }
+
+  linkTo(environmentId: EnvironmentId): LinkConfig | null {
+    return this.config.links.find((l) => l.peer.environmentId === environmentId) ?? null;
+  }
+}
+
+/** Where threads live that belong to no project of a person: a folder of the environment's own. */
+export type Scratch = { projectId: ProjectId; path: string };

@@ -1,0 +1,78 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { CommitBatch } from "../runtime/ports/store.ts";
+
+/** An actor's whole state is kept at every so many events, so that any past commit can be shown without a long replay. */
+const historyEvery = 50;
+
+/** Writes a batch inside the transaction that its caller has begun. Statements are prepared once. */
+export class CommitWriter {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  write(seq: number, batch: CommitBatch): void {
+    const run = (sql: string, ...values: (string | number | null | Uint8Array)[]) => this.#prepare(sql).run(...values);
+    const json = JSON.stringify;
+    run("insert into commits values (?, ?)", seq, batch.at);
+    batch.journal.forEach((j, i) => {
+      run("insert into journal values (?, ?, ?, ?, ?, ?, ?, ?, ?)", seq, i, j.actorId, j.kind, j.seq, json(j.event), j.from, j.to, j.verdict);
+    });
+    for (const a of batch.actors) {
+      const state = json(a.state);
+      const context = json(a.context);
+      run(
+        `insert into actors values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         on conflict do update set version = excluded.version, seq = excluded.seq, state = excluded.state, status = excluded.status,
+           owner = excluded.owner, peer = excluded.peer, ordinal = excluded.ordinal, context = excluded.context, commit_seq = excluded.commit_seq`,
+        a.id, a.kind, a.version, a.seq, state, a.status, a.owner, a.peer, a.ordinal, context, seq,
+      );
+      if (a.seq % historyEvery === 0)
+        run("insert or replace into actor_history values (?, ?, ?, ?, ?, ?)", a.id, a.seq, seq, a.version, state, context);
+    }
+    for (const b of batch.blobs) run("insert into blobs values (?, ?) on conflict do nothing", b.digest, b.bytes);
+    for (const i of batch.items)
+      run(
+        "insert into items (id, thread_id, run_id, run_ordinal, native_id, truncated, created_at, body, commit_seq) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        i.id, i.threadId, i.runId, i.runOrdinal, i.nativeId, i.truncated ? 1 : 0, i.createdAt, json(i.body), seq,
+      );
+    for (const c of batch.checkpoints) run("insert into checkpoints values (?, ?, ?, ?)", c.id, c.threadId, c.ordinal, json(c));
+    for (const h of batch.handoffs) run("insert into handoffs values (?, ?, ?)", h.id, h.transferId, json(h));
+    for (const p of batch.providerThreads) run("insert or replace into provider_threads values (?, ?, ?)", p.id, p.threadId, json(p));
+    for (const p of batch.projects) run("insert or replace into projects values (?, ?)", p.id, json(p));
+    for (const e of batch.effects) run("insert into effects (id, commit_seq, request, state) values (?, ?, ?, 'pending')", e.id, seq, json(e.request));
+    for (const e of batch.effectStates)
+      run("update effects set state = ?, note = ?, tries = tries + (? = 'started') where id = ?", e.state, e.note, e.state, e.id);
+    for (const r of batch.receipts) run("insert into receipts values (?, ?, ?, ?)", r.commandId, r.digest, json(r.response), seq);
+    for (const i of batch.imports) run("insert into imports values (?, ?)", i.threadId, i.digest);
+    for (const id of batch.clearedProgress) run("delete from progress where run_id = ?", id);
+    this.#writeLinks(seq, batch, run);
+  }
+
+  #writeLinks(seq: number, batch: CommitBatch, run: (sql: string, ...values: (string | number | null)[]) => unknown): void {
+    for (const l of batch.links) run("insert or replace into links values (?, ?)", l.linkId, JSON.stringify(l));
+    for (const o of batch.outbox)
+      run("insert into outbox values (?, ?, ?, ?, ?, ?, ?, ?)", o.linkId, o.epoch, o.number, o.kind, o.requestId, o.body, o.digest, seq);
+    for (const r of batch.receipted)
+      run("delete from outbox where link_id = ? and (epoch, number) <= (?, ?)", r.linkId, r.position.epoch, r.position.number);
+    for (const r of batch.incomingRequests)
+      run("insert into incoming_requests values (?, ?, ?, ?)", r.environmentId, r.requestId, r.digest, JSON.stringify(r.answer));
+    for (const r of batch.outgoingRequests)
+      run(
+        "insert or replace into outgoing_requests values (?, ?, ?, ?, ?)",
+        r.requestId, r.environmentId, r.kind, r.subject, r.answer === null ? null : JSON.stringify(r.answer),
+      );
+    for (const k of batch.keptMessages) run("insert or ignore into kept_messages values (?, ?, ?, ?, ?)", k.linkId, k.epoch, k.number, k.raw, k.reason);
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,142 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { ActorId, ActorKind, IncarnationId, LinkId, RunId } from "../../schemas/ids.ts";
+import type { LinkPosition } from "../../schemas/link.ts";
+import type { ActorQuery, CommitBatch, ItemRange, Store } from "../runtime/ports/store.ts";
+import { systemIdentifiers } from "../runtime/system-identifiers.ts";
+import { ActorRows } from "./actor-rows.ts";
+import { CommitWriter } from "./commit-writer.ts";
+import { storeFailure } from "./failure.ts";
+import { type FileSystemType, fileSystemType, prepareFolder } from "./folder.ts";
+import { StoreIdentity } from "./identity.ts";
+import { ItemRows } from "./item-rows.ts";
+import { LinkRows } from "./link-rows.ts";
+import { FolderLock } from "./lock.ts";
+import { migrate } from "./migrations.ts";
+import { RecordRows } from "./record-rows.ts";
+
+export type StoreOptions = { fileSystemType?: FileSystemType };
+
+/**
+ * Opens the store in a folder, alone: takes the lock, migrates, settles the incarnation.
+ * Throws StoreFailure: `store_locked`, `store_newer`, `network_file_system`, `store_damaged`, `store_unwritable`, `disk_full`.
+ */
+export function openStore(dir: string, options: StoreOptions = {}): SqliteStore {
+  const folder = prepareFolder(dir, options.fileSystemType ?? fileSystemType);
+  const lock = new FolderLock(folder);
+  const path = join(folder, "ropewalk.db");
+  let db: DatabaseSync | null = null;
+  try {
+    db = new DatabaseSync(path);
+    // An acknowledged command survives a power cut: every commit is synced. The two fullfsync settings matter on macOS
+    // alone, where a plain fsync does not reach the disk.
+    db.exec(
+      "pragma journal_mode = wal; pragma synchronous = full; pragma fullfsync = on; pragma checkpoint_fullfsync = on; pragma foreign_keys = on; pragma cache_size = -32000; pragma busy_timeout = 2000",
+    );
+    migrate(db);
+    return new SqliteStore(db, path, { folder, lock });
+  } catch (error) {
+    db?.close();
+    lock.release();
+    throw storeFailure(error, path);
+  }
+}
+
+/** The memory twin, for tests and simulation: the same code on a database that is gone when it is closed. */
+export function openMemoryStore(): SqliteStore {
+  const db = new DatabaseSync(":memory:");
+  migrate(db);
+  return new SqliteStore(db, ":memory:", null);
+}
+
+export class SqliteStore implements Store {
+  readonly incarnation: IncarnationId;
+  /** What this store was before it was found to be a copy; null otherwise. */
+  readonly previousIncarnation: IncarnationId | null;
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #lock: FolderLock | null;
+  readonly #identity: StoreIdentity | null;
+  readonly #writer: CommitWriter;
+  readonly #actors: ActorRows;
+  readonly #items: ItemRows;
+  readonly #records: RecordRows;
+  readonly #links: LinkRows;
+  #lastCommit: number;
+
+  constructor(db: DatabaseSync, path: string, home: { folder: string; lock: FolderLock } | null) {
+    this.#db = db;
+    this.#path = path;
+    this.#lock = home?.lock ?? null;
+    const row = db.prepare("select coalesce(max(seq), 0) as seq from commits").get() as { seq: number };
+    this.#lastCommit = row.seq;
+    this.#identity = home === null ? null : new StoreIdentity(db, home.folder, path, row.seq);
+    this.incarnation = this.#identity?.incarnation ?? systemIdentifiers.next("inc");
+    this.previousIncarnation = this.#identity?.previous ?? null;
+    this.#writer = new CommitWriter(db);
+    this.#actors = new ActorRows(db);
+    this.#items = new ItemRows(db);
+    this.#records = new RecordRows(db);
+    this.#links = new LinkRows(db);
+  }
+
+  get lastCommit(): number {
+    return this.#lastCommit;
+  }
+
+  commit(batch: CommitBatch): number {
+    const seq = this.#lastCommit + 1;
+    try {
+      this.#db.exec("begin immediate");
+      this.#writer.write(seq, batch);
+      this.#db.exec("commit");
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec("rollback");
+      throw storeFailure(error, this.#path);
+    }
+    this.#lastCommit = seq;
+    this.#identity?.noteCommit(seq, batch.at);
+    return seq;
+  }
+
+  actor = (id: ActorId) => this.#actors.get(id);
+  actorsBy = (query: ActorQuery) => this.#actors.by(query);
+  countBy = (query: ActorQuery) => this.#actors.countBy(query);
+  countActors = (kind: ActorKind) => this.#actors.count(kind);
+  setAside = () => [...this.#actors.setAside].map(([id, reason]) => ({ id, reason }));
+  journal = (query: { actorId?: ActorId; afterCommit?: number; limit: number }) => this.#actors.journal(query);
+
+  items = (range: ItemRange, page?: { afterPosition?: number; limit?: number; newestFirst?: boolean }) => this.#items.range(range, page);
+  item: Store["item"] = (id) => this.#items.get(id);
+  itemsAfterCommit = (commit: number, limit: number) => this.#items.afterCommit(commit, limit);
+  blob = (digest: string) => this.#records.blob(digest);
+  saveProgress = (runId: RunId, text: string) => this.#items.saveProgress(runId, text);
+  progress = (runId: RunId) => this.#items.progress(runId);
+
+  checkpoint: Store["checkpoint"] = (id) => this.#records.checkpoint(id);
+  checkpointsOf: Store["checkpointsOf"] = (id) => this.#records.checkpointsOf(id);
+  handoff: Store["handoff"] = (id) => this.#records.handoff(id);
+  handoffsOf: Store["handoffsOf"] = (id) => this.#records.handoffsOf(id);
+  providerThread: Store["providerThread"] = (id) => this.#records.providerThread(id);
+  providerThreadsOf: Store["providerThreadsOf"] = (id) => this.#records.providerThreadsOf(id);
+  project: Store["project"] = (id) => this.#records.project(id);
+  projects: Store["projects"] = () => this.#records.projects();
+  receipt: Store["receipt"] = (id) => this.#records.receipt(id);
+  importDigest: Store["importDigest"] = (id) => this.#records.importDigest(id);
+  openEffects = () => this.#records.effects(["pending", "started"]);
+  effectsSetAside = () => this.#records.effects(["set_aside"]);
+
+  link: Store["link"] = (id) => this.#links.link(id);
+  outbox = (linkId: LinkId, after: LinkPosition, limit: number) => this.#links.outbox(linkId, after, limit);
+  outboxCount = (linkId: LinkId) => this.#links.outboxCount(linkId);
+  incomingRequest: Store["incomingRequest"] = (env, id) => this.#links.incoming(env, id);
+  outgoingRequest: Store["outgoingRequest"] = (id) => this.#links.outgoing(id);
+  openRequests: Store["openRequests"] = (env) => this.#links.open(env);
+  keptMessages: Store["keptMessages"] = (id) => this.#links.kept(id);
+
+  close(): void {
+    this.#identity?.close(this.#lastCommit);
+    this.#db.close();
+    this.#lock?.release();
+  }
+}

@@ -1,0 +1,158 @@
+import type { Caller, PublicCommand, Receipt, ResultOf } from "../../schemas/command.ts";
+import type { Checkpoint } from "../../schemas/checkpoint.ts";
+import type { Change } from "../../schemas/feed.ts";
+import type { ContextHandoff } from "../../schemas/handoff.ts";
+import type { ActorId, ActorKind, CommandId, EnvironmentId, HandoffId, LinkId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
+import type { VisibleItem } from "../../schemas/item.ts";
+import type { Link, LinkPosition } from "../../schemas/link.ts";
+import type { Project } from "../../schemas/project.ts";
+import type { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
+import type { Run } from "../../schemas/run.ts";
+import type { Task } from "../../schemas/task.ts";
+import type { AppThread } from "../../schemas/thread.ts";
+import type { ContextTransfer, TransferStatus } from "../../schemas/transfer.ts";
+import type { LinkAnswer } from "../../schemas/wire.ts";
+
+/**
+ * The library's face of one running environment. Reading is synchronous (the store is local); everything that changes
+ * something goes through `dispatch`. Times are milliseconds; nothing here throws for what a caller did wrong: commands
+ * answer with a refusal, reads with null.
+ */
+export interface Environment {
+  readonly id: EnvironmentId;
+  readonly name: string;
+  /** Real path of the environment's folder. */
+  readonly dir: string;
+  /**
+   * Sends one command and resolves after its commit. The same `id` again returns the stored receipt and does nothing.
+   * `caller` defaults to the person at the keyboard. Anything malformed is answered with `invalid_request`.
+   */
+  dispatch(command: unknown, options?: DispatchOptions): Promise<Receipt>;
+  /** Like {@link dispatch}, typed by the command; throws {@link CommandRefused} instead of returning a refusal. */
+  send<C extends PublicCommand>(command: C, options?: DispatchOptions): Promise<ResultOf[C["type"]]>;
+
+  readonly threads: Threads;
+  readonly runs: Runs;
+  readonly transfers: Transfers;
+  readonly tasks: Tasks;
+  readonly links: Links;
+  readonly projects: { list(): Project[]; get(id: ProjectId): Project | null };
+  readonly providers: { list(): ProviderInstance[] };
+
+  /** A durable actor as the ecosystem's hooks and inspectors take it (decision 37). Throws for an unknown id. */
+  actor(id: ActorId): DurableActorRef;
+  /** Committed changes after a commit, in order; `limit` at most. */
+  changes(afterCommit: number, limit: number): Change[];
+  /** Calls back with the changes of every commit from now on. Returns how to stop. */
+  subscribe(listener: (commit: number, changes: Change[]) => void): () => void;
+  readonly lastCommit: number;
+  /** What a person should know about this environment's health: set-aside records and effects, link trouble. */
+  health(): Health;
+  /** Ends it: detaches providers, stops links, closes the store. */
+  close(): Promise<void>;
+}
+
+export type DispatchOptions = { id?: CommandId; caller?: Caller };
+
+export interface Threads {
+  /** Newest first. Deleted threads only on demand. */
+  list(filter?: { parent?: ThreadId; includeDeleted?: boolean; limit?: number }): AppThread[];
+  get(id: ThreadId): AppThread | null;
+  /** What a person sees: inherited items first, marked, then its own. `newestFirst` with `limit` for the end of it. */
+  items(id: ThreadId, page?: { limit?: number; newestFirst?: boolean; ownOnly?: boolean }): VisibleItem[];
+  /** Whole text of an item's large content. */
+  blob(digest: string): Uint8Array | null;
+  runs(id: ThreadId): Run[];
+  providerThreads(id: ThreadId): ProviderThread[];
+  checkpoints(id: ThreadId): Checkpoint[];
+  transfers(id: ThreadId): ContextTransfer[];
+  tasks(id: ThreadId): Task[];
+}
+
+export interface Runs {
+  get(id: RunId): Run | null;
+  /** Unfinished text of a running run. */
+  progress(id: RunId): string | null;
+  /** Resolves with the run once it has ended or waits for an answer, or as it is after `timeoutMs`. Never cancels. */
+  wait(id: RunId, options?: { timeoutMs?: number; until?: "ended" | "ended_or_waiting" }): Promise<Run | null>;
+}
+
+export type TransferStep = { commit: number; at: number; event: string; from: TransferStatus | null; to: TransferStatus };
+
+export interface Transfers {
+  list(filter?: { target?: ThreadId; source?: ThreadId; limit?: number }): ContextTransfer[];
+  get(id: TransferId): ContextTransfer | null;
+  /** Every status that it had, from its journal. */
+  history(id: TransferId): TransferStep[];
+  handoff(id: HandoffId): ContextHandoff | null;
+  handoffsOf(id: TransferId): ContextHandoff[];
+}
+
+export interface Tasks {
+  list(filter?: { parent?: ThreadId; open?: boolean; limit?: number }): Task[];
+  get(id: TaskId): Task | null;
+  /** Resolves with the task once it has ended, or as it is after `timeoutMs`. Never cancels (case S06). */
+  wait(id: TaskId, options?: { timeoutMs?: number }): Promise<Task | null>;
+}
+
+export type LinkView = Link & {
+  /** Our direction and the peer's, and what the peer has confirmed. */
+  sent: LinkPosition;
+  receipted: LinkPosition;
+  received: LinkPosition | null;
+  /** Messages that the peer's store does not have yet. */
+  backlog: number;
+  keptMessages: { epoch: number; number: number; reason: string }[];
+  openRequests: { requestId: RequestId; kind: string; subject: string }[];
+  /** Counted since this process started; null while links are not running. */
+  statistics: Record<string, number> | null;
+};
+
+export interface Links {
+  list(): LinkView[];
+  get(id: LinkId): LinkView | null;
+  /** The answer to a request of ours, as soon as it is there, or null after `timeoutMs`. The request goes on. */
+  answer(id: RequestId, options?: { timeoutMs?: number }): Promise<LinkAnswer | null>;
+}
+
+export type ProviderInstance = { instance: string; kind: string; capabilities: ProviderCapabilities };
+
+export type Health = {
+  environmentId: EnvironmentId;
+  dir: string;
+  incarnation: string;
+  /** True when this store was found to be a copy at its start. */
+  isNewIncarnation: boolean;
+  commits: number;
+  counts: Record<ActorKind, Record<string, number>>;
+  setAside: { id: string; reason: string }[];
+  effectsSetAside: { id: string; kind: string; note: string }[];
+};
+
+/** Has the shape of XState's ActorRef: a snapshot to read, changes to follow, and `send`, which is a dispatch. */
+export interface DurableActorRef {
+  readonly id: ActorId;
+  getSnapshot(): DurableSnapshot;
+  subscribe(observer: ((snapshot: DurableSnapshot) => void) | { next?: (snapshot: DurableSnapshot) => void }): { unsubscribe(): void };
+  /** Dispatches a public command that names this actor. */
+  send(command: PublicCommand): void;
+}
+
+export type DurableSnapshot = {
+  status: "active" | "done";
+  value: unknown;
+  context: unknown;
+  /** Whether the actor is in this state (a top-level status or a path of keys joined by dots). */
+  matches(state: string): boolean;
+};
+
+/** A refusal as an exception, for programs that prefer one. */
+export class CommandRefused extends Error {
+  override readonly name = "CommandRefused";
+  readonly refusal: Extract<Receipt, { ok: false }>["refusal"];
+  constructor(refusal: Extract<Receipt, { ok: false }>["refusal"]) {
+    super(`${refusal.message} ${refusal.hint}`);
+    this.refusal = refusal;
+  }
+}
+

@@ -1,0 +1,46 @@
+import type { TaskStatus } from "../../schemas/task.ts";
+
+/** The first lines of what a model is told, and the few sentences around it. */
+
+/** Exactly so by contract (§6, Import). */
+export const importHeader = "Imported conversation history from before this thread ran here.";
+
+export const forkHeader = "Conversation history up to the point where this conversation was forked from another.";
+
+export const switchHeader = "Conversation history so far. Another assistant answered in it before you.";
+
+export const deltaHeader = "What happened in this conversation since your last turn. Another assistant answered in it meanwhile.";
+
+/** `title` names the fork, where it has one. */
+export function mergeBackHeader(title: string | null): string {
+  const fork = title === null ? "A fork of this conversation" : `The fork "${title}" of this conversation`;
+  return `${fork} was merged back. This happened there, and you have not been told of it before.`;
+}
+
+/** `workspaceRef` names the state of the files that belongs to the checkpoint. */
+export function checkpointHeader(workspaceRef: string | null): string {
+  const files = workspaceRef === null ? "" : ` The files as they were then: git ref ${workspaceRef}.`;
+  return `Conversation history up to a checkpoint of another conversation, from which this one was started.${files}`;
+}
+
+export const mayRepeatNote = "You may have been given this before. If so, it is the same and nothing new.";
+
+export const handedOverHeader = "Handed over to you for the task below:";
+export const taskHeader = "Your task:";
+
+type EndedTask = Extract<TaskStatus, "completed" | "failed" | "cancelled" | "interrupted">;
+
+/** A subagent's result; `reason` where the child said why it did not complete. */
+export function resultHeader(title: string, status: EndedTask, hasText: boolean, reason: string | null): string {
+  const why = reason === null ? "" : ` Reason: ${reason}`;
+  const silent = hasText ? "" : " It gave no text.";
+  return `Result of the task "${title}": ${status}.${why}${silent}`;
+}
+
+/** The message of the run that tells an idle parent of results (decision 30). */
+export function resultsMessage(titles: readonly string[]): string {
+  const named = titles.map((title) => `"${title}"`).join(", ");
+  return titles.length === 1
+    ? `The task ${named} that you started has ended; its result is above. Go on.`
+    : `${titles.length} tasks that you started have ended: ${named}. Their results are above. Go on.`;
+}

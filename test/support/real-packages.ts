@@ -1,0 +1,28 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** Where real agents' packages are kept (decision 43); not part of the repository. */
+const realFolder = join(import.meta.dirname, "..", "..", ".cache", "real");
+
+/** The agents that real tests drive, each pinned to the version that it was measured with. */
+export const realPackages = { codex: { name: "@openai/codex", version: "0.171.0" } } as const;
+export type RealAgent = keyof typeof realPackages;
+
+/** The folder whose `node_modules` holds the agent's package; installed where it is missing, which needs the registry. */
+export async function realPackage(agent: RealAgent): Promise<string> {
+  const { name, version } = realPackages[agent];
+  const folder = join(realFolder, `${agent}-${version}`);
+  if (existsSync(join(folder, "node_modules", name, "package.json"))) return folder;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{"private":true}\n');
+  const options = ["--no-fund", "--no-audit", "--omit-lockfile-registry-resolved", "--ignore-scripts"];
+  await promisify(execFile)("npm", ["install", "--prefix", folder, ...options, `${name}@${version}`], { timeout: 300_000 });
+  return folder;
+}
+
+// Run as a script (before the real tests, while the network can still be reached): installs them all.
+if (import.meta.main) {
+  for (const agent of Object.keys(realPackages) as RealAgent[]) console.log(await realPackage(agent));
+}

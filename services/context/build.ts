@@ -113,7 +113,7 @@ export async function buildResultHandoff(
     const { text: told, cut } = shorten(text, bound);
     const payload = payloadOf(told);
     const size = await sizeOf(payload, measure);
-    if (size <= budget.limit && cut.length > 0) {
+    if (size <= budget.limit) {
       best = { payload, size, cut: cut.join("") };
       low = bound + 1;
     } else {

@@ -115,17 +115,15 @@ test("where something is left out, a line says in its place how many items", asy
 });
 
 test("the first request is kept as soon as it fits beside the newest block, before anything newer", async () => {
-  const blocks = [
-    block(`0 ${"x".repeat(60)}`),
-    block("1 request", { isRequest: true }),
-    ...[2, 3, 4, 5].map((n) => block(`${n} ${"x".repeat(40)}`)),
-    block("6 last"),
-  ];
-  const lines = ["[1 item left out here]", "1 request", "[4 items left out here]", "6 last"];
-  const least = lines.join("\n\n").length;
-  expect(await fitBlocks("", blocks, inChars(least + 1), chars)).toMatchObject({ ok: true, payload: lines.join("\n\n") });
-  const less = await fitBlocks("", blocks, inChars(least - 1), chars);
-  expect(less.ok && less.payload).not.toContain("1 request");
+  const request = block(`1 request ${"x".repeat(40)}`, { isRequest: true });
+  const newer = Array.from({ length: 10 }, (_, n) => block(`${n + 2} newer`));
+  const blocks = [block(`0 ${"x".repeat(60)}`), request, ...newer, block("12 last")];
+  const kept = ["[1 item left out here]", request.text, "[10 items left out here]", "12 last"].join("\n\n");
+  // A gap is reckoned as wide as its line can get.
+  expect(await fitBlocks("", blocks, inChars(kept.length + 4), chars)).toMatchObject({ ok: true, payload: kept });
+  const less = await fitBlocks("", blocks, inChars(kept.length - 1), chars);
+  expect(less.ok && less.payload).toContain("11 newer\n\n12 last");
+  expect(less.ok && less.payload).not.toContain("request");
 });
 
 test("half of the budget goes to the newest, then what was asked, decided or failed comes before the rest", async () => {

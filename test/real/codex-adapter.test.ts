@@ -7,6 +7,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { defaultModes, type Modes } from "../../schemas/modes.ts";
 import { createCodexAdapter } from "../../services/providers/codex/adapter.ts";
 import type { OpenSession, ProviderAdapter, ProviderSession } from "../../services/providers/contract.ts";
+import { readRecording, recorder, replay } from "../support/codex-recording.ts";
+import { onKill, type ScenarioName, type Seen, scenarios } from "../support/codex-scenarios.ts";
 import { ModelEndpoint, type ModelRule, say, shell, when } from "../support/model-endpoint.ts";
 import { RealCodex } from "../support/real-codex.ts";
 import { input, runTurn, TurnLog } from "../support/turn-log.ts";
@@ -105,6 +107,26 @@ describe("turns", () => {
     expect(endpoint.requests.at(-1)!.transcript.at(-1)).toBe("user: now this");
   });
 
+  it("What a native subagent does is seen, and what it asks is asked here", async () => {
+    const childDone = Promise.withResolvers<void>();
+    const spawn = { kind: "tool", namespace: "multi_agent_v1", name: "spawn_agent", arguments: { message: "CHILD task" } } as const;
+    const { codex, endpoint, adapter, start } = await world(
+      when("CHILD", shell("touch made-by-child"), say("child done")),
+      when("SPAWN", spawn, { kind: "later", until: childDone.promise, reply: say("spawned") }),
+    );
+    const session = await start(adapter(), asking);
+    const log = new TurnLog();
+    await session.startTurn(input("SPAWN one"), log.sink, never);
+    const request = await log.asked();
+    expect(request.text).toContain("touch made-by-child");
+    await session.answer(request.requestId, "accept");
+    await expect.poll(() => existsSync(join(codex.workspace, "made-by-child")), { timeout: 10_000 }).toBe(true);
+    childDone.resolve();
+    expect((await log.ended()).ending).toBe("completed");
+    expect(log.items.map(({ body }) => body.kind)).toEqual(["subagent", "assistant_message"]);
+    expect(endpoint.about("CHILD")[0]?.threadId).not.toBe(session.nativeRef.id);
+  });
+
   it("The same handoff twice is told twice", async () => {
     const { endpoint, adapter, start } = await world();
     const session = await start(adapter());
@@ -113,20 +135,17 @@ describe("turns", () => {
   });
 
   it("Two conversations run at once in one process, and neither hears of the other", async () => {
-    let open: (() => void) | undefined;
-    const both = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const both = Promise.withResolvers<void>();
     const { endpoint, codex, adapter, start } = await world(
-      when("LEFT", { kind: "later", until: both, reply: say("left") }),
-      when("RIGHT", { kind: "later", until: both, reply: say("right") }),
+      when("LEFT", { kind: "later", until: both.promise, reply: say("left") }),
+      when("RIGHT", { kind: "later", until: both.promise, reply: say("right") }),
     );
     const on = adapter();
     const sessions = await Promise.all([start(on), start(on)]);
     const turns = Promise.all([runTurn(sessions[0], "LEFT"), runTurn(sessions[1], "RIGHT")]);
     await expect.poll(() => endpoint.requests.length).toBe(2);
     expect(processesOf(codex)).toHaveLength(1);
-    open?.();
+    both.resolve();
     const [left, right] = await turns;
     expect([left.log.said, right.log.said]).toEqual([["left"], ["right"]]);
   });
@@ -519,6 +538,35 @@ describe("after a crash of ours", () => {
   });
 });
 
+describe("recordings", () => {
+  /** What does not differ from one run to the next. */
+  const shapeOf = (seen: Seen) => {
+    const own = (key: string, value: unknown) =>
+      ["nativeId", "requestId", "nativeRef", "turnRef", "stderr"].includes(key) ? undefined : value;
+    const events = Object.entries(seen).map(([step, told]) => [
+      step,
+      Array.isArray(told) ? told.filter(({ type }) => type !== "alive") : told,
+    ]);
+    return JSON.stringify(events, own, 1);
+  };
+
+  for (const name of Object.keys(scenarios) as ScenarioName[]) {
+    it(`The binary still does what the default suite replays: ${name}`, async () => {
+      const { rules, play } = scenarios[name];
+      const { codex, endpoint } = await world(...rules);
+      const { start, children } = recorder([]);
+      onKill.current = async () => children.at(-1)?.kill("SIGKILL");
+      const options = { instance: "codex", config: codex.config, stateDir: codex.stateDir };
+      const real = createCodexAdapter({ ...options, startChild: start });
+      const recorded = createCodexAdapter({ ...options, startChild: replay(readRecording(name)).start });
+      cleanups.push(() => Promise.all([real.close(), recorded.close()]));
+      const seen = shapeOf(await play(real, codex.workspace));
+      const expected = shapeOf(await play(recorded, codex.workspace));
+      expect(seen.replaceAll(codex.workspace, "/workspace").replaceAll(endpoint.baseUrl, "http://127.0.0.1:1/v1")).toBe(expected);
+    });
+  }
+});
+
 describe("processes", () => {
   it("Another process may write once a session is detached, and not before", async () => {
     const { adapter, start, resume } = await world();
@@ -541,7 +589,7 @@ describe("processes", () => {
     expect(processesOf(codex)).toHaveLength(1);
     await on.close();
     expect(processesOf(codex)).toEqual([]);
-    expect(await log.ended()).toMatchObject({ ending: "failed" });
+    expect(await log.ended()).toMatchObject({ ending: "interrupted", error: null });
     await expect(start(on)).rejects.toMatchObject({ refusal: { reason: "provider_closed" } });
   });
 

@@ -20,7 +20,7 @@ export type ModelRequest = {
 export type ModelReply =
   /** An assistant message; `chunks` are sent as separate deltas. */
   | { kind: "text"; text: string; chunks?: string[] }
-  | { kind: "tool"; name: string; arguments: Record<string, unknown> }
+  | { kind: "tool"; namespace?: string; name: string; arguments: Record<string, unknown> }
   | { kind: "status"; status: number; message: string }
   /** Reads the request and never answers: not even headers, or (`afterDelta`) half a message and then nothing. */
   | { kind: "silence"; afterDelta?: string }
@@ -136,6 +136,7 @@ async function answer(response: ServerResponse, reply: ModelReply, number: numbe
       id: `fc_${number}`,
       call_id: `call_${number}`,
       name: reply.name,
+      ...(reply.namespace !== undefined && { namespace: reply.namespace }),
       arguments: JSON.stringify(reply.arguments),
     };
     send("response.output_item.done", { item: call });

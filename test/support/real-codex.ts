@@ -7,7 +7,7 @@ import type { ModelEndpoint } from "./model-endpoint.ts";
 import { realPackage } from "./real-packages.ts";
 
 /** The only key that a real Codex is ever given in a test. */
-export const dummyKey = "dummy-key-of-a-test";
+const dummyKey = "dummy-key-of-a-test";
 
 /** A real Codex of its own: own CODEX_HOME, HOME and workspace in a temporary folder, a model on loopback, a made-up key. */
 export class RealCodex implements Disposable {

@@ -89,8 +89,9 @@ export class CodexProcess {
       );
     }
     const stderr = this.#redact(plain(this.#stderr));
+    // Who was killed had no last word: what is on standard error then is old.
+    const lastLine = exit.signal === null ? stderr.split("\n").findLast((line) => line.trim() !== "") : undefined;
     const how = exit.signal === null ? `with exit code ${exit.code}` : `by ${exit.signal}`;
-    const lastLine = stderr.split("\n").findLast((line) => line.trim() !== "");
     const message = `The Codex process ended ${how}${lastLine === undefined ? "." : `: ${lastLine.trim()}`}`;
     return failure("provider_process_died", message, "Send again: Codex is started anew and goes on with the same conversation.", {
       details: { exitCode: exit.code, signal: exit.signal, stderr },

@@ -4,7 +4,7 @@
  */
 export type RpcId = number | string;
 
-export type NativeThread = { id: string; status?: { type: string } };
+type NativeThread = { id: string; status?: { type: string } };
 /** Answer of `thread/start`, `thread/resume` and `thread/fork`. */
 export type OpenedThread = {
   thread: NativeThread;

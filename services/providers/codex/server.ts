@@ -10,7 +10,8 @@ import type { RpcPeer } from "./rpc.ts";
 export type ThreadListener = {
   notified(method: string, frame: ThreadFrame): void;
   asked(id: RpcId, method: string, frame: ThreadFrame): void;
-  died(cause: ProviderFailure): void;
+  /** The process has ended; `closed` when we ended it. */
+  died(cause: ProviderFailure, closed: boolean): void;
   /** Lets go of the thread, so that it can be opened anew with other modes. */
   detach(): Promise<void>;
 };
@@ -78,7 +79,7 @@ export class CodexServer {
         this.#process = null;
         this.#current = null;
       }
-      for (const listener of new Set(threads.values())) listener.died(cause);
+      for (const listener of new Set(threads.values())) listener.died(cause, this.#closed);
       threads.clear();
     });
     try {

@@ -116,9 +116,9 @@ export class CodexSession implements ProviderSession, ThreadListener {
     else this.#connection.peer.refuse(id, "no turn is running");
   }
 
-  died(cause: ProviderFailure): void {
+  died(cause: ProviderFailure, closed: boolean): void {
     this.#dead = cause;
-    this.#turn?.died(cause);
+    this.#turn?.died(cause, closed);
     this.#closed();
   }
 

@@ -102,11 +102,11 @@ export class Turn {
     else this.#requests.open(this.#id, id, ask, (event) => this.#emit(event));
   }
 
-  /** The process is gone. */
-  died(cause: ProviderFailure): void {
-    if (this.#waiting && this.#id !== null) this.#waiting.push(() => this.died(cause));
+  /** The process is gone: by our own doing (`closed`, an interruption), or not (a failure). */
+  died(cause: ProviderFailure, closed: boolean): void {
+    if (this.#waiting && this.#id !== null) this.#waiting.push(() => this.died(cause, closed));
     else if (this.#waiting) this.refused();
-    else if (!this.#ending) this.#finish("failed", cause.refusal);
+    else if (!this.#ending) this.#finish(closed ? "interrupted" : "failed", closed ? null : cause.refusal);
   }
 
   /** Throws a `ProviderFailure` for a request that is not open. */

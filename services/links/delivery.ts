@@ -1,0 +1,227 @@
+import type { LinkPosition } from "../../schemas/link.ts";
+import { LinkControl } from "../../schemas/wire.ts";
+import type { LinkChannel, TransportState } from "../runtime/ports/link-transport.ts";
+import { type Asked, Exchange } from "./exchange.ts";
+import { Incoming } from "./incoming.ts";
+import type { LinkSide } from "./link-side.ts";
+import { Outgoing } from "./outgoing.ts";
+import { Receipts } from "./receipts.ts";
+import type { LinkStatistics } from "./statistics.ts";
+
+type PositionsMessage = Extract<LinkControl, { type: "positions" }>;
+
+/**
+ * One link, both directions: what came in goes to the parts that it concerns, and what they need of each other is said
+ * here. The rules are in `outbound-window.ts`, `inbound-order.ts` and `exchange.ts`; links.md has the promise.
+ */
+export class LinkDelivery {
+  readonly #side: LinkSide;
+  readonly #outgoing: Outgoing;
+  readonly #incoming: Incoming;
+  readonly #exchange: Exchange;
+  readonly #receipts: Receipts;
+  #stopConsuming: (() => Promise<void>) | null = null;
+  #told: TransportState["state"] | null = null;
+  #telling: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(side: LinkSide) {
+    this.#side = side;
+    this.#outgoing = new Outgoing(side);
+    this.#receipts = new Receipts(side);
+    this.#exchange = new Exchange(side, () => this.#certain());
+    this.#incoming = new Incoming(side, {
+      receiptOwed: () => {
+        this.#receipts.owe();
+        this.#exchange.progress();
+      },
+      gap: () => this.#exchange.ask(),
+      diverged: () => this.#refresh(),
+    });
+    this.#refresh();
+  }
+
+  async start(): Promise<void> {
+    if (this.#side.statistics.revoked) return;
+    this.#stopConsuming = await this.#side.transport.consume(this.#side.in, (batch) => this.#take(batch));
+  }
+
+  /** The transport's state changed. */
+  transport(state: TransportState): void {
+    const { statistics } = this.#side;
+    statistics.transport = state.state;
+    if (state.state !== "connected") {
+      statistics.answered = false;
+      this.#outgoing.shut();
+      this.#exchange.shut();
+      this.#tell(state.state, state.state === "lost" ? state.error : null);
+      return;
+    }
+    this.#refresh();
+    if (statistics.revoked || this.#stopped) return;
+    this.#tell("connecting", null);
+    this.#exchange.open();
+    this.#receipts.send();
+    if (!statistics.diverged) this.#outgoing.open();
+  }
+
+  /** The fabric lost what it had of a channel. */
+  renewed(channel: LinkChannel): void {
+    if (channel.from === this.#side.out.from) this.#outgoing.renewed();
+    this.#exchange.ask();
+  }
+
+  /** The outbox grew. */
+  grown(): void {
+    const { statistics } = this.#side;
+    if (statistics.diverged || statistics.revoked) this.#refresh();
+    this.#outgoing.pump();
+    if (statistics.transport === "connected") this.#exchange.expecting();
+  }
+
+  statistics(): LinkStatistics {
+    this.#refresh();
+    return structuredClone(this.#side.statistics);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#stopConsuming?.();
+    await this.#incoming.stop();
+    await this.#receipts.stop();
+    this.#exchange.shut();
+    await this.#outgoing.stop();
+    await this.#telling;
+  }
+
+  async #take(batch: Uint8Array[]): Promise<void> {
+    const { seal, statistics, log, linkId } = this.#side;
+    const controls: LinkControl[] = [];
+    for (const payload of batch) {
+      const opened = seal.open(payload);
+      if (!opened.ok) {
+        statistics.refused.notAuthentic += 1;
+        log.debug({ linkId, reason: opened.reason, bytes: payload.length }, "a message was refused");
+        this.#exchange.ask();
+      } else if (opened.head.number > 0) {
+        this.#incoming.offer(opened);
+      } else {
+        const control = parseControl(opened.body);
+        if (control === null) statistics.refused.unusable += 1;
+        else controls.push(control);
+      }
+    }
+    // Both are commits: one may take them together.
+    await Promise.all([this.#incoming.apply(), this.#takeReceipts(controls)]);
+    for (const control of controls) {
+      if (control.type === "blob_wanted") this.#outgoing.blobWanted(control.digest);
+      else if (control.type === "positions") await this.#takePositions(control);
+    }
+    this.#receipts.send();
+  }
+
+  /** A later receipt says all that an earlier one does. */
+  async #takeReceipts(controls: LinkControl[]): Promise<void> {
+    let latest: LinkPosition | null = null;
+    for (const control of controls) {
+      if (control.type !== "receipt") continue;
+      if (latest === null || isBehind(latest, control.received)) latest = control.received;
+    }
+    if (latest !== null) await this.#takeReceipt(latest);
+  }
+
+  async #takeReceipt(received: LinkPosition): Promise<void> {
+    const { ledger, linkId, statistics, clock, log } = this.#side;
+    if (statistics.diverged) return;
+    try {
+      if ((await ledger.receipt(linkId, received)) === "diverged") return this.#refresh();
+    } catch (error) {
+      // The store is in trouble. The peer says it again when it is asked.
+      log.warn({ linkId, error: String(error) }, "a receipt was not stored");
+      return;
+    }
+    statistics.lastReceiptAt = clock.now();
+    this.#outgoing.receipted(received);
+    this.#exchange.progress();
+  }
+
+  async #takePositions(message: PositionsMessage): Promise<void> {
+    const { ledger, linkId, statistics, clock, log } = this.#side;
+    const { positions, challenge } = message;
+    const asked = this.#exchange.answered(message);
+    statistics.lastExchangeAt = clock.now();
+    this.#exchange.heard();
+    try {
+      await ledger.peerPositions(linkId, positions, asked?.known ?? null);
+    } catch (error) {
+      log.warn({ linkId, error: String(error) }, "positions were not stored");
+      return;
+    }
+    this.#refresh();
+    if (challenge !== null) this.#exchange.answer(challenge);
+    if (asked !== null) this.#answered();
+    if (statistics.diverged) return;
+    const { sent, receipted, received } = ledger.state(linkId);
+    const theirs = positions.received?.epoch === sent.epoch ? positions.received : null;
+    if (theirs !== null && theirs.number > receipted.number) await this.#takeReceipt(theirs);
+    const proven = asked !== null && asked.confirmed.epoch === sent.epoch ? asked.confirmed.number : null;
+    this.#outgoing.peerHas(theirs?.number ?? 0, proven);
+    if (isBehind(received, positions.sent)) this.#exchange.expecting();
+  }
+
+  #answered(): void {
+    this.#side.statistics.answered = true;
+    this.#tell("connected", null);
+  }
+
+  #certain(): Asked & { outstanding: boolean } {
+    const { receipted, received } = this.#side.ledger.state(this.#side.linkId);
+    const outstanding = this.#outgoing.outstanding || this.#incoming.behind;
+    return { known: { receipted, received }, confirmed: this.#outgoing.confirmed, outstanding };
+  }
+
+  /** Takes over what the store says of the link. */
+  #refresh(): void {
+    const { ledger, linkId, statistics, log } = this.#side;
+    const state = ledger.state(linkId);
+    const wasDiverged = statistics.diverged;
+    statistics.backlog = state.sent.number - (state.receipted.epoch === state.sent.epoch ? state.receipted.number : 0);
+    statistics.diverged = state.diverged;
+    statistics.revoked = state.revoked;
+    if (state.diverged && !wasDiverged) {
+      log.warn({ linkId }, "the two stores disagree; nothing more is applied");
+      this.#outgoing.shut();
+      // The peer is told, so that it sees it as well.
+      this.#exchange.ask();
+    }
+    if (!state.diverged && wasDiverged && statistics.transport === "connected" && !state.revoked) this.#outgoing.open();
+    if (state.revoked) this.#outgoing.shut();
+  }
+
+  /** One report at a time, in order; a report that the store could not take is made good by the next change. */
+  #tell(state: TransportState["state"], error: string | null): void {
+    if (this.#told === state || this.#stopped) return;
+    this.#told = state;
+    const { ledger, linkId, log } = this.#side;
+    this.#telling = this.#telling
+      .then(() => ledger.transportState(linkId, state, error))
+      .catch((failure: unknown) => {
+        if (this.#told === state) this.#told = null;
+        log.warn({ linkId, state, error: String(failure) }, "the link's state was not stored");
+      });
+  }
+}
+
+function isBehind(received: LinkPosition | null, sent: LinkPosition): boolean {
+  if (received === null || sent.epoch > received.epoch) return sent.number > 0;
+  return sent.epoch === received.epoch && sent.number > received.number;
+}
+
+function parseControl(body: Buffer): LinkControl | null {
+  try {
+    const control = LinkControl.safeParse(JSON.parse(body.toString()));
+    return control.success ? control.data : null;
+  } catch {
+    return null;
+  }
+}

@@ -35,6 +35,7 @@ function result(
           turnItemId: null,
           providerThreadRef: null,
           providerTurnRef: null,
+          givenAs: null,
         },
         basePoint: null,
         sourceProvider: null,

@@ -173,6 +173,7 @@ export const SystemCommand = z.discriminatedUnion("type", [
   z.object({ type: z.literal("effects.started"), effectIds: z.array(EffectId) }),
   z.object({ type: z.literal("effects.closed"), effectIds: z.array(EffectId), state: z.enum(["done", "settled", "set_aside"]), note: z.string() }),
   z.object({ type: z.literal("link.configure"), linkId: LinkId, name: Title, peerEnvironmentId: EnvironmentId }),
+  z.object({ type: z.literal("link.begin_epoch"), linkId: LinkId, previous: IncarnationId }),
   z.object({ type: z.literal("link.state"), linkId: LinkId, state: z.enum(["connecting", "connected", "lost"]), error: Text.nullable() }),
   z.object({ type: z.literal("link.diverged"), linkId: LinkId, reason: Text, ours: LinkPositions, theirs: LinkPositions }),
   /** A numbered message of a peer, opened and found authentic; `digest` is of its plain bytes. */

@@ -37,6 +37,8 @@ export const LinkPositions = z.object({
   incarnation: IncarnationId,
   sent: LinkPosition,
   received: LinkPosition.nullable(),
+  /** A store that was found to be a copy tells where it stood then: a peer that holds more marks the link as diverged. */
+  previous: z.object({ incarnation: IncarnationId, sent: LinkPosition, received: LinkPosition.nullable() }).nullable(),
 });
 export type LinkPositions = z.infer<typeof LinkPositions>;
 

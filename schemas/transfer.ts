@@ -23,6 +23,8 @@ export const ContextSourcePoint = z.object({
   turnItemId: ItemId.nullable(),
   providerThreadRef: NativeRef.nullable(),
   providerTurnRef: NativeRef.nullable(),
+  /** How the point was named by whoever chose it; only a checkpoint named as such is retold as one (decision 31). */
+  givenAs: z.enum(["latest_stable", "run", "checkpoint", "provider_thread"]).nullable(),
 });
 export type ContextSourcePoint = z.infer<typeof ContextSourcePoint>;
 

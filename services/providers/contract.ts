@@ -70,7 +70,7 @@ export type TurnInput = {
 
 export type TurnSink = (event: TurnEvent) => void;
 
-/** What happens during a turn. `item` is complete; `progress` is partial text of an item that is not. */
+/** What happens during a turn. `item` is complete; `progress` is the whole text so far of an assistant message that is not. */
 export type TurnEvent =
   | { type: "progress"; text: string }
   | { type: "item"; body: ItemBody; nativeId: string | null; truncated?: boolean }

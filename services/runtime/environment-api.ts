@@ -39,6 +39,8 @@ export interface Environment {
   readonly projects: { list(): Project[]; get(id: ProjectId): Project | null };
   readonly providers: { list(): ProviderInstance[] };
 
+  /** This environment's link key, for a peer's configuration. */
+  readonly publicKey: string;
   /** A durable actor as the ecosystem's hooks and inspectors take it (decision 37). Throws for an unknown id. */
   actor(id: ActorId): DurableActorRef;
   /** Committed changes after a commit, in order; `limit` at most. */
@@ -105,7 +107,7 @@ export type LinkView = Link & {
   keptMessages: { epoch: number; number: number; reason: string }[];
   openRequests: { requestId: RequestId; kind: string; subject: string }[];
   /** Counted since this process started; null while links are not running. */
-  statistics: Record<string, number> | null;
+  statistics: Record<string, unknown> | null;
 };
 
 export interface Links {

@@ -13,7 +13,7 @@ import type { Outgoing } from "./unit-of-work.ts";
 /** A link before its first message. */
 export function newLinkRow(linkId: LinkId): LinkRow {
   const start = { epoch: 1, number: 0, digest: digestOrigin };
-  return { linkId, sent: start, receipted: start, received: null, peerIncarnation: null, formerIncarnations: [] };
+  return { linkId, sent: start, receipted: start, received: null, previous: null, peerIncarnation: null, formerIncarnations: [] };
 }
 
 /**

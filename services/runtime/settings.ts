@@ -8,8 +8,12 @@ import type { ProviderChoice } from "../../schemas/provider.ts";
 /** What the configuration says, in the form that plans ask for it. */
 export class Settings {
   readonly config: EnvironmentConfig;
-  constructor(config: EnvironmentConfig) {
+  /** Instances that can serve: the configured ones, and adapters that a program brought along. */
+  readonly providerNames: readonly string[];
+
+  constructor(config: EnvironmentConfig, providerNames: readonly string[] = Object.keys(config.providers)) {
     this.config = config;
+    this.providerNames = providerNames;
   }
 
   get environmentId(): EnvironmentId {
@@ -34,11 +38,7 @@ export class Settings {
   }
 
   hasProvider(instance: string): boolean {
-    return Object.hasOwn(this.config.providers, instance);
-  }
-
-  get providerNames(): string[] {
-    return Object.keys(this.config.providers);
+    return this.providerNames.includes(instance);
   }
 
   /** Who serves a message when nobody has said it: the configured default, else the only instance there is. */

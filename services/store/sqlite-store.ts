@@ -51,6 +51,8 @@ export function openMemoryStore(): SqliteStore {
 
 export class SqliteStore implements Store {
   readonly incarnation: IncarnationId;
+  /** Real path of the folder; empty for a store in memory. */
+  readonly folder: string;
   /** What this store was before it was found to be a copy; null otherwise. */
   readonly previousIncarnation: IncarnationId | null;
   readonly #db: DatabaseSync;
@@ -67,6 +69,7 @@ export class SqliteStore implements Store {
   constructor(db: DatabaseSync, path: string, home: { folder: string; lock: FolderLock } | null) {
     this.#db = db;
     this.#path = path;
+    this.folder = home?.folder ?? "";
     this.#lock = home?.lock ?? null;
     const row = db.prepare("select coalesce(max(seq), 0) as seq from commits").get() as { seq: number };
     this.#lastCommit = row.seq;

@@ -15,7 +15,8 @@ export const peerPositions: Plan<"link.peer_positions"> = (command, context) => 
   if (link.status === "diverged") return { outcome: "diverged" };
   const { positions, known } = command;
   if (row.formerIncarnations.includes(positions.incarnation)) return { outcome: "ok" };
-  const reason = disagreement(row, positions) ?? (known === null ? null : lost(known, positions));
+  const isNew = row.peerIncarnation !== null && row.peerIncarnation !== positions.incarnation;
+  const reason = isNew ? copyHoldsLess(row, positions) : (disagreement(row, positions) ?? (known === null ? null : lost(known, positions)));
   if (reason !== null) return diverge(context, row, reason, positions);
   if (row.peerIncarnation !== positions.incarnation) {
     const former = row.peerIncarnation === null ? row.formerIncarnations : [...row.formerIncarnations, row.peerIncarnation];
@@ -41,5 +42,17 @@ function lost(known: { receipted: LinkPosition; received: LinkPosition | null },
   if (known.receipted.number > 0 && (theirs.received === null || beyond(known.receipted, theirs.received)))
     return "the peer no longer has what it had confirmed";
   if (known.received !== null && beyond(known.received, theirs.sent)) return "the peer no longer remembers sending what was received from it";
+  return null;
+}
+
+/** A peer whose store is a copy of what we knew: what it remembers must be all that we have of it, and all that it confirmed. */
+function copyHoldsLess(row: LinkRow, theirs: LinkPositions): string | null {
+  const { previous } = theirs;
+  if (previous === null || previous.incarnation !== row.peerIncarnation) return "the peer is another store than the one that this link knows";
+  if (row.received !== null && beyond(row.received, previous.sent)) return "the peer was restored from an older copy: it no longer remembers sending what was received from it";
+  if (row.received !== null && atSame(row.received, previous.sent) && row.received.digest !== previous.sent.digest)
+    return "the peer's copy remembers sending something else";
+  if (row.receipted.number > 0 && (previous.received === null || beyond(row.receipted, previous.received)))
+    return "the peer was restored from an older copy: it no longer has what it had confirmed";
   return null;
 }

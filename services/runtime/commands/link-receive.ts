@@ -24,6 +24,9 @@ export const receiveOverLink: Plan<"link.receive"> = (command, context) => {
   const row = context.overlay.link(command.linkId) ?? newLinkRow(command.linkId);
   if (row.formerIncarnations.includes(command.incarnation)) return { outcome: "waiting", reason: "an earlier incarnation of the peer" };
 
+  if (row.peerIncarnation !== null && row.peerIncarnation !== command.incarnation)
+    return { outcome: "waiting", reason: "a new incarnation of the peer: its positions are needed first" };
+
   const at = row.received?.epoch === command.epoch ? row.received : null;
   if (row.received !== null && command.epoch < row.received.epoch) return { outcome: "old", received: row.received };
   const next = (at?.number ?? 0) + 1;

@@ -1,10 +1,12 @@
 import type { LinkPosition, LinkPositions } from "../../../schemas/link.ts";
+import { contentDigest, nextLinkDigest } from "../link-digest.ts";
+import { digestOrigin } from "../ports/link-ledger.ts";
 import type { LinkRow } from "../ports/store.ts";
 import { newLinkRow } from "../outbox.ts";
 import type { Plan, PlanContext } from "../plan.ts";
 import { linkFrom } from "../typed-actors.ts";
 
-/** A configured link as an actor; made once. A new incarnation of this store begins a new epoch of its own direction. */
+/** A configured link as an actor; made once. */
 export const configureLink: Plan<"link.configure"> = (command, context) => {
   if (linkFrom(context.overlay, command.linkId) === null)
     context.uow.create(command.linkId, {
@@ -13,6 +15,27 @@ export const configureLink: Plan<"link.configure"> = (command, context) => {
     });
   if (context.overlay.link(command.linkId) === null) context.overlay.putLink(newLinkRow(command.linkId));
   return {};
+};
+
+/**
+ * This store was found to be a copy: its direction begins a new epoch, in which everything goes out again that the peer
+ * has not confirmed. Where the peer holds more than the copy remembers, it will say so (links.md, invariant 4).
+ */
+export const beginEpoch: Plan<"link.begin_epoch"> = (command, context) => {
+  const row = context.overlay.link(command.linkId);
+  if (row === null || row.sent.number + (row.received?.number ?? 0) === 0) return {};
+  const unconfirmed = context.overlay.store.outbox(row.linkId, row.receipted, Number.MAX_SAFE_INTEGER);
+  const start = { epoch: row.sent.epoch + 1, number: 0, digest: digestOrigin };
+  let sent = start;
+  for (const message of unconfirmed) {
+    sent = { epoch: start.epoch, number: sent.number + 1, digest: nextLinkDigest(sent.digest, contentDigest(message.body)) };
+    const { commit: _commit, ...rest } = message;
+    context.overlay.addOutbox({ ...rest, ...sent, linkId: row.linkId });
+  }
+  context.overlay.addReceipted(row.linkId, row.sent);
+  const previous = { incarnation: command.previous, sent: row.sent, received: row.received };
+  context.overlay.putLink({ ...row, sent, receipted: start, previous });
+  return { resent: unconfirmed.length };
 };
 
 export const linkTransportState: Plan<"link.state"> = (command, context) => {
@@ -57,11 +80,11 @@ export const linkDiverged: Plan<"link.diverged"> = (command, context) => {
 
 /** Marks the link as diverged, visible with both positions; nothing is applied on it from here on. */
 export function diverge(context: PlanContext, row: LinkRow, reason: string, theirs: LinkPosition | LinkPositions): { outcome: "diverged" } {
-  const ours: LinkPositions = { incarnation: context.overlay.store.incarnation, sent: row.sent, received: row.received };
+  const ours: LinkPositions = { incarnation: context.overlay.store.incarnation, sent: row.sent, received: row.received, previous: row.previous };
   const peer: LinkPositions =
     "incarnation" in theirs
       ? theirs
-      : { incarnation: row.peerIncarnation ?? context.overlay.store.incarnation, sent: row.received ?? theirs, received: theirs };
+      : { incarnation: row.peerIncarnation ?? context.overlay.store.incarnation, sent: row.received ?? theirs, received: theirs, previous: null };
   const link = linkFrom(context.overlay, row.linkId);
   if (link !== null && link.status !== "diverged" && link.status !== "revoked")
     context.uow.tell({ to: link.id, event: { type: "link.diverged", reason, ours, theirs: peer } });

@@ -151,6 +151,7 @@ export function makeChild(context: PlanContext, child: NewChild): { runId: RunId
         turnItemId: null,
         providerThreadRef: null,
         providerTurnRef: null,
+        givenAs: null,
       },
       basePoint: null,
       sourceProvider: null,

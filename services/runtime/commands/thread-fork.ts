@@ -2,9 +2,9 @@ import type { ForkPoint } from "../../../schemas/command.ts";
 import type { CheckpointId, RunId, ThreadId } from "../../../schemas/ids.ts";
 import type { Run } from "../../../schemas/run.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
-import type { ContextSourcePoint } from "../../../schemas/transfer.ts";
 import { createdBy, mayChange, originOf } from "../access.ts";
 import { historyOf, latestStablePoint } from "../history.ts";
+import { pointAt } from "../source-point.ts";
 import { addItem, needRun, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { threadFrom } from "../typed-actors.ts";
@@ -51,7 +51,7 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
       type: "fork",
       sourceThreadId: source.id,
       targetThreadId: id,
-      sourcePoint: pointAt(at),
+      sourcePoint: pointAt({ ...at, givenAs: command.at.kind }),
       basePoint: null,
       sourceProvider: sourceProvider(context, at),
       targetProvider: null,
@@ -70,19 +70,6 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
   });
   return { threadId: id, transferId };
 };
-
-export function pointAt(at: { threadId: ThreadId; runId: RunId | null; ordinal: number; checkpointId?: CheckpointId }): ContextSourcePoint {
-  return {
-    threadId: at.threadId,
-    environmentId: null,
-    runId: at.runId,
-    ordinal: at.ordinal,
-    checkpointId: at.checkpointId ?? null,
-    turnItemId: null,
-    providerThreadRef: null,
-    providerTurnRef: null,
-  };
-}
 
 function resolvePoint(context: PlanContext, source: AppThread, point: ForkPoint): StableAt {
   switch (point.kind) {

@@ -5,9 +5,9 @@ import { createdBy, modeCap, originOf, settleModes } from "../access.ts";
 import { payloadDigest } from "../digest.ts";
 import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { Refused, refuse } from "../refused.ts";
+import { pointAt } from "../source-point.ts";
 import { threadFrom } from "../typed-actors.ts";
 import { blankThread, needProvider, settleProject, settleWorkspace } from "./thread-create.ts";
-import { pointAt } from "./thread-fork.ts";
 import { queueRun } from "./thread-send.ts";
 
 export type ImportAnswer = {

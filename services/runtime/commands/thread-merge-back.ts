@@ -1,10 +1,9 @@
-import type { ThreadId, TransferId } from "../../../schemas/ids.ts";
-import type { ContextSourcePoint, ContextTransfer } from "../../../schemas/transfer.ts";
+import type { TransferId } from "../../../schemas/ids.ts";
 import { createdBy, mayChange } from "../access.ts";
+import { mergedUpTo, mergesOf } from "../merges.ts";
 import { needThread, type Plan } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import { type ActorSource, asTransfer } from "../typed-actors.ts";
-import { pointAt } from "./thread-fork.ts";
+import { pointAt } from "../source-point.ts";
 
 /** Brings what a fork found back to its recorded parent, with the parent's next run (contract §6, Merge-back). */
 export const mergeBack: Plan<"thread.merge_back"> = (command, context) => {
@@ -45,16 +44,3 @@ export const mergeBack: Plan<"thread.merge_back"> = (command, context) => {
   for (const old of replaced) context.uow.tell({ to: old.id, event: { type: "transfer.superseded", by: id } });
   return { transferId: id, into: parentId, supersedes: (replaced.at(-1)?.id ?? null) satisfies TransferId | null };
 };
-
-function mergesOf(source: ActorSource, fork: ThreadId, parent: ThreadId): ContextTransfer[] {
-  return source
-    .actorsBy({ kind: "transfer", owner: parent })
-    .map(asTransfer)
-    .filter((t) => t.type === "merge_back" && t.sourceThreadId === fork);
-}
-
-/** Up to where the parent was told of the fork: the source point of the last consumed merge-back of the pair, if any. */
-export function mergedUpTo(source: ActorSource, fork: ThreadId, parent: ThreadId): ContextSourcePoint | null {
-  const consumed = mergesOf(source, fork, parent).filter((t) => t.status === "consumed");
-  return consumed.reduce<ContextSourcePoint | null>((last, t) => ((last?.ordinal ?? -1) >= (t.sourcePoint.ordinal ?? 0) ? last : t.sourcePoint), null);
-}

@@ -22,6 +22,8 @@ export type LinkLedgerState = {
   receipted: LinkPosition;
   /** The peer's direction: how far it has been applied here; null before its first message. */
   received: LinkPosition | null;
+  /** Where this store stood when it was found to be a copy; told to the peer, which may hold more. */
+  previous: LinkPositions["previous"];
   peerIncarnation: IncarnationId | null;
   diverged: boolean;
   revoked: boolean;

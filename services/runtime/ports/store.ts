@@ -21,7 +21,7 @@ import type {
   TransferId,
 } from "../../../schemas/ids.ts";
 import type { NewItem, TurnItem } from "../../../schemas/item.ts";
-import type { LinkPosition } from "../../../schemas/link.ts";
+import type { LinkPosition, LinkPositions } from "../../../schemas/link.ts";
 import type { Project } from "../../../schemas/project.ts";
 import type { ProviderThread } from "../../../schemas/provider.ts";
 import type { LinkAnswer } from "../../../schemas/wire.ts";
@@ -65,6 +65,8 @@ export type LinkRow = {
   sent: LinkPosition;
   receipted: LinkPosition;
   received: LinkPosition | null;
+  /** Where this store stood when it was found to be a copy and began a new epoch; null for one that never was. */
+  previous: LinkPositions["previous"];
   peerIncarnation: IncarnationId | null;
   /** Peer incarnations that were replaced: messages of theirs are refused. */
   formerIncarnations: IncarnationId[];

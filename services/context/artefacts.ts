@@ -1,0 +1,103 @@
+import type { HandoffBudget } from "../../schemas/handoff.ts";
+import type { Content } from "../../schemas/item.ts";
+import { refusal } from "../../schemas/refusal.ts";
+import type { Run } from "../../schemas/run.ts";
+import type { AppThread } from "../../schemas/thread.ts";
+import type { ContextSourcePoint } from "../../schemas/transfer.ts";
+import { mergedUpTo } from "../runtime/merges.ts";
+import { pointAt } from "../runtime/source-point.ts";
+import type { Store } from "../runtime/ports/store.ts";
+import { taskFrom, threadFrom } from "../runtime/typed-actors.ts";
+import { type BuildResult, buildHandoff, buildResultHandoff, buildTaskHandoff } from "./build.ts";
+import type { StartContext, WorkedOn } from "./outcomes.ts";
+import { inheritedSegments, retoldItems, segmentsBefore } from "./retold-items.ts";
+import type { TokenCounter } from "./tokens.ts";
+
+export type ArtefactRequest = {
+  store: Store;
+  thread: AppThread;
+  run: Run;
+  /** The run's own words; for a spawned child's first run, its task. */
+  message: string;
+  start: StartContext;
+  budget: HandoffBudget;
+  counter: Pick<TokenCounter, "count">;
+};
+
+export type Artefact = { built: BuildResult; basePoint: ContextSourcePoint | null; sourcePoint: ContextSourcePoint | null };
+
+/** Builds what one transfer tells. The one place where each type of transfer is turned into text. */
+export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn): Promise<Artefact> {
+  const { store, thread, run, start } = request;
+  const read = readerOf(store);
+  const common = { budget: request.budget, counter: request.counter };
+  const { input } = transfer;
+  switch (input.type) {
+    case "fork": {
+      const items = retoldItems(store, inheritedSegments(store, thread));
+      const checkpoint = input.sourcePoint.givenAs === "checkpoint" && input.sourcePoint.checkpointId !== null ? store.checkpoint(input.sourcePoint.checkpointId) : null;
+      const subject = checkpoint === null ? ({ about: "fork" } as const) : ({ about: "checkpoint", workspaceRef: checkpoint.workspaceRef } as const);
+      return { built: await buildHandoff({ ...common, subject, items, read }), basePoint: null, sourcePoint: null };
+    }
+    case "provider_handoff": {
+      const whole = start.resume === null || start.tellsBase;
+      const untold = new Set(start.tells);
+      const segments = segmentsBefore(store, thread, run.ordinal).filter((s) => (start.tellsBase ? !tellsForkedBase(start) || !s.inherited : !s.inherited));
+      const items = retoldItems(store, segments).filter((i) => whole || untold.has(i.runOrdinal));
+      const about = !whole ? "missed" : thread.historyOrigin === "v1_import" && thread.provider === null ? "import" : "switch";
+      const last = start.tells.at(-1);
+      const sourcePoint = last === undefined ? null : { ...input.sourcePoint, ...pick(pointOfRun(store, thread, last)) };
+      return { built: await buildHandoff({ ...common, subject: { about }, items, read }), basePoint: null, sourcePoint };
+    }
+    case "merge_back": {
+      const basePoint = mergedUpTo(store, input.sourceThreadId, input.targetThreadId) ?? input.basePoint;
+      const from = basePoint !== null && basePoint.threadId === input.sourceThreadId ? (basePoint.ordinal ?? 0) + 1 : 1;
+      const segment = { threadId: input.sourceThreadId, fromOrdinal: from, toOrdinal: input.sourcePoint.ordinal ?? 0, inherited: false };
+      const title = threadFrom(store, input.sourceThreadId)?.title ?? "";
+      const subject = { about: "merge_back", title: title === "" ? null : title } as const;
+      return { built: await buildHandoff({ ...common, subject, items: retoldItems(store, [segment]), read }), basePoint, sourcePoint: null };
+    }
+    case "subagent_spawn": {
+      const handedOver = input.content === null ? null : read(input.content);
+      const built = await buildTaskHandoff({ ...common, task: request.message, handedOver });
+      // Only in the child's first run is the task the message itself.
+      return { built: built.ok ? { ...built, isMessage: run.ordinal === 1 } : built, basePoint: null, sourcePoint: null };
+    }
+    case "subagent_result": {
+      const task = input.taskId === null ? null : taskFrom(store, input.taskId);
+      const built = await buildResultHandoff({
+        ...common,
+        title: task?.title ?? "task",
+        status: input.outcome?.ending ?? "interrupted",
+        text: input.content === null ? null : read(input.content),
+        reason: input.outcome?.error?.message ?? null,
+      });
+      return { built, basePoint: null, sourcePoint: null };
+    }
+  }
+}
+
+/** Something went wrong that is nobody's bad input (case H06). */
+export function buildingFailed(error: unknown) {
+  return refusal("orchestration_error", "handoff_failed", `building the handoff failed: ${error instanceof Error ? error.message : String(error)}`, "Send again; if it fails again, start from a fork or another provider.");
+}
+
+function readerOf(store: Store): (content: Content) => string | null {
+  return (content) => {
+    if ("text" in content) return content.text;
+    const bytes = store.blob(content.blob.digest);
+    return bytes === null ? null : new TextDecoder().decode(bytes);
+  };
+}
+
+/** True when the fork's own transfer tells (or natively brings) what was before this thread's runs. */
+function tellsForkedBase(start: StartContext): boolean {
+  return start.outcomes.some((o) => (o.outcome === "native" || o.outcome === "portable") && o.transfer.input.type === "fork");
+}
+
+function pointOfRun(store: Store, thread: AppThread, ordinal: number): ContextSourcePoint {
+  const [run] = store.actorsBy({ kind: "run", owner: thread.id, minOrdinal: ordinal, maxOrdinal: ordinal });
+  return pointAt({ threadId: thread.id, runId: (run?.id as Run["id"] | undefined) ?? null, ordinal });
+}
+
+const pick = (p: ContextSourcePoint) => ({ runId: p.runId, ordinal: p.ordinal, checkpointId: null });

@@ -1,0 +1,45 @@
+import type { Coverage, OrdinalRange, ProviderThread } from "../../schemas/provider.ts";
+import type { Run } from "../../schemas/run.ts";
+import type { AppThread } from "../../schemas/thread.ts";
+import { type ActorSource, runsOf } from "../runtime/typed-actors.ts";
+
+const holds = (ranges: readonly OrdinalRange[], ordinal: number) => ranges.some(([from, to]) => from <= ordinal && ordinal <= to);
+
+/** Whether a native conversation knows a run of its thread, by having served it or by having been told. */
+export function knows(coverage: Coverage, ordinal: number): boolean {
+  return holds(coverage.native, ordinal) || holds(coverage.told, ordinal);
+}
+
+/**
+ * Runs that belong to the conversation as it is retold: all that were given to a provider or failed on the way to one.
+ * Not those that a person took back before anybody saw them, nor those that a rollback took back.
+ */
+export function isPartOfHistory(run: Run): boolean {
+  if (run.status === "rolled_back") return false;
+  return run.acceptedAt !== null || run.status === "failed";
+}
+
+/** True when the thread has history from before its own runs: inherited by a fork, or imported. */
+export function hasBase(thread: AppThread): boolean {
+  return thread.inherited !== null || thread.historyOrigin === "v1_import";
+}
+
+/** Own runs before `beforeOrdinal` that a native conversation does not know; with null, all of them. */
+export function missingRuns(source: ActorSource, thread: AppThread, native: ProviderThread | null, beforeOrdinal: number): Run[] {
+  const first = native === null ? 1 : firstGap(native.coverage, beforeOrdinal);
+  return runsOf(source, thread.id, { min: first, max: beforeOrdinal - 1 }).filter(
+    (run) => isPartOfHistory(run) && (native === null || !knows(native.coverage, run.ordinal)),
+  );
+}
+
+/** The first ordinal from 1 on that is not covered: what lies before it needs no look. */
+function firstGap(coverage: Coverage, beforeOrdinal: number): number {
+  let ordinal = 1;
+  while (ordinal < beforeOrdinal && knows(coverage, ordinal)) ordinal += stretch(coverage, ordinal);
+  return ordinal;
+}
+
+function stretch(coverage: Coverage, ordinal: number): number {
+  const range = [...coverage.native, ...coverage.told].find(([from, to]) => from <= ordinal && ordinal <= to);
+  return range === undefined ? 1 : range[1] - ordinal + 1;
+}

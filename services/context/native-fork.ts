@@ -1,0 +1,40 @@
+import type { ThreadId } from "../../schemas/ids.ts";
+import type { NativeRef, ProviderCapabilities, ProviderInstanceId } from "../../schemas/provider.ts";
+import type { ContextTransfer } from "../../schemas/transfer.ts";
+import type { Store } from "../runtime/ports/store.ts";
+import { runFrom, runsOf, threadFrom } from "../runtime/typed-actors.ts";
+import { hasBase, isPartOfHistory, knows } from "./coverage.ts";
+
+export type NativePoint = { nativeRef: NativeRef; turnRef: NativeRef };
+
+/**
+ * Where an adapter can fork natively for a fork transfer: at exactly the source run's turn, in the native conversation
+ * that served it, when that conversation knew everything up to there. The run belongs to its original owner, so a fork of
+ * a fork asks for the owner's native turn and never for an id of ours (case F04). Null: it is to be retold instead.
+ */
+export function nativePointOf(
+  store: Store,
+  transfer: ContextTransfer,
+  instance: ProviderInstanceId,
+  can: ProviderCapabilities,
+): NativePoint | null {
+  if (transfer.type !== "fork" || transfer.sourcePoint.runId === null) return null;
+  const run = runFrom(store, transfer.sourcePoint.runId);
+  if (run === null || run.providerThreadId === null || run.turnRef?.strength !== "strong") return null;
+  const native = store.providerThread(run.providerThreadId);
+  if (native === null || native.instance !== instance || native.nativeRef.strength !== "strong") return null;
+  if (can.nativeFork === "none") return null;
+  // Only its newest turn can be forked at, and only while nothing newer is under way.
+  if (can.nativeFork === "head" && (native.lastRunId !== run.id || threadFrom(store, run.threadId)?.status !== "idle")) return null;
+  if (!knowsAllUpTo(store, run.threadId, run.ordinal, native.coverage)) return null;
+  return { nativeRef: native.nativeRef, turnRef: run.turnRef };
+}
+
+function knowsAllUpTo(store: Store, threadId: ThreadId, ordinal: number, coverage: Parameters<typeof knows>[0]): boolean {
+  const thread = threadFrom(store, threadId);
+  if (thread === null || (hasBase(thread) && !coverage.base)) return false;
+  const [first] = coverage.native;
+  // The usual case without a look at the runs: one stretch from the first run on.
+  if (first !== undefined && first[0] === 1 && first[1] >= ordinal) return true;
+  return runsOf(store, threadId, { min: 1, max: ordinal }).every((run) => !isPartOfHistory(run) || knows(coverage, run.ordinal));
+}

@@ -1,0 +1,183 @@
+import type { TransferId } from "../../schemas/ids.ts";
+import type { ProviderCapabilities, ProviderChoice, ProviderThread } from "../../schemas/provider.ts";
+import { refusal } from "../../schemas/refusal.ts";
+import type { Run } from "../../schemas/run.ts";
+import type { AppThread } from "../../schemas/thread.ts";
+import type { ContextTransfer, TransferInput } from "../../schemas/transfer.ts";
+import type { Identifiers } from "../runtime/ports/identifiers.ts";
+import type { Store } from "../runtime/ports/store.ts";
+import { pointAt } from "../runtime/source-point.ts";
+import { openTransfersTo } from "../runtime/typed-actors.ts";
+import { hasBase, missingRuns } from "./coverage.ts";
+import { type NativePoint, nativePointOf } from "./native-fork.ts";
+import type { StartContext, StartOutcome, WorkedOn } from "./outcomes.ts";
+
+export type StartQuestion = {
+  thread: AppThread;
+  run: Run;
+  /** Who is to serve it: decided when the message is delivered. */
+  provider: ProviderChoice;
+  capabilities: ProviderCapabilities | null;
+};
+
+/**
+ * The run start hook (contract §5): what a run starts with, decided once before any provider work, for every provider the
+ * same way. Reads only; the caller commits what it says.
+ *
+ * 1. Every open transfer to the thread has one outcome, oldest first, by commit order.
+ * 2. What the native conversation does not know of the thread's own runs is told by one provider handoff.
+ * 3. History from before the thread's own runs is told once: by the fork, or by the provider handoff.
+ * 4. A failed transfer is replaced by a successor, which is retold: a native fork that was refused is not tried again.
+ */
+export function resolveStartContext(store: Store, ids: Identifiers, question: StartQuestion): StartContext {
+  const { thread, run, provider, capabilities } = question;
+  const blank: StartContext = { provider, outcomes: [], create: [], resume: null, tells: [], tellsBase: false };
+  if (capabilities === null) {
+    const error = refusal(
+      "provider_unavailable",
+      "unknown_instance",
+      `there is no provider instance "${provider.instance}"`,
+      "Choose one that is configured.",
+    );
+    return { ...blank, outcomes: [{ outcome: "unsupported", transferId: null, error }] };
+  }
+  const resume = store.providerThreadsOf(thread.id).findLast((p) => p.instance === provider.instance) ?? null;
+  const start: StartContext = { ...blank, resume };
+  const transfers = openTransfersTo(store, thread.id, true);
+  const missing = missingRuns(store, thread, resume, run.ordinal);
+  const fork = transfers.find((t) => t.type === "fork");
+  const needsBase = hasBase(thread) && resume?.coverage.base !== true;
+  const handoffTellsBase = needsBase && fork === undefined;
+
+  for (const transfer of transfers) {
+    if (transfer.type === "provider_handoff") continue;
+    const at = nativePoint(store, transfer, provider, capabilities);
+    start.outcomes.push(outcomeOf(workOn(ids, transfer, provider, at, start), at));
+  }
+  start.tellsBase = needsBase;
+  const handoffs = transfers.filter((t) => t.type === "provider_handoff");
+  if (handoffTellsBase || missing.length > 0)
+    tellMissing(ids, { thread, run, provider, resume, missing, handoffs, tellsBase: handoffTellsBase }, start);
+  else for (const t of handoffs) start.outcomes.push({ outcome: "none", transferId: t.id });
+
+  start.tells = missing.map((r) => r.ordinal);
+  // A native fork opens a conversation of its own.
+  if (start.outcomes.some((o) => o.outcome === "native")) start.resume = null;
+  return { ...start, outcomes: inCommitOrder(start.outcomes, transfers) };
+}
+
+/** The transfer itself where what it is fits this provider, else its successor. */
+function workOn(ids: Identifiers, transfer: ContextTransfer, provider: ProviderChoice, at: NativePoint | null, start: StartContext): WorkedOn {
+  const sameProvider = transfer.targetProvider === provider.instance;
+  const fits =
+    transfer.status === "pending" ||
+    (transfer.status === "resolved_portable" && sameProvider) ||
+    (transfer.status === "resolved_native" && sameProvider && at !== null);
+  if (fits) return { id: transfer.id, input: transfer, existing: transfer };
+  const successor = successorOf(ids, transfer);
+  start.create.push(successor);
+  return { id: successor.id, input: successor, existing: null };
+}
+
+function successorOf(ids: Identifiers, old: ContextTransfer): TransferInput {
+  const { type, sourceThreadId, targetThreadId, sourcePoint, basePoint, sourceProvider, createdBy, taskId, content, outcome } = old;
+  const id = ids.next("transfer");
+  return {
+    id,
+    type,
+    sourceThreadId,
+    targetThreadId,
+    sourcePoint,
+    basePoint,
+    sourceProvider,
+    targetProvider: null,
+    supersedes: old.id,
+    createdBy,
+    taskId,
+    content,
+    outcome,
+  };
+}
+
+/** Where a transfer can be honoured natively; a fork that this adapter refused once is retold, not tried again. */
+function nativePoint(store: Store, transfer: ContextTransfer, provider: ProviderChoice, can: ProviderCapabilities): NativePoint | null {
+  const refusedBefore = transfer.status === "failed" && transfer.targetProvider === provider.instance && transfer.resolution?.kind === "native_fork";
+  if (refusedBefore || transfer.status === "resolved_portable") return null;
+  return nativePointOf(store, transfer, provider.instance, can);
+}
+
+function outcomeOf(transfer: WorkedOn, at: NativePoint | null): StartOutcome {
+  if (at !== null) return { outcome: "native", transfer, at };
+  const reuse = transfer.existing?.status === "resolved_portable";
+  return { outcome: transfer.input.type === "merge_back" ? "delta" : "portable", transfer, reuse };
+}
+
+type Missing = {
+  thread: AppThread;
+  run: Run;
+  provider: ProviderChoice;
+  resume: ProviderThread | null;
+  missing: Run[];
+  handoffs: ContextTransfer[];
+  tellsBase: boolean;
+};
+
+/** One provider handoff for all that this provider does not know; an open one is used where it still says the same. */
+function tellMissing(ids: Identifiers, m: Missing, start: StartContext): void {
+  const upTo = m.missing.at(-1);
+  const wanted = upTo === undefined ? { runId: null, ordinal: 0 } : { runId: upTo.id, ordinal: upTo.ordinal };
+  const open = m.handoffs.filter((t) => t.status !== "failed");
+  const sameWords = (t: ContextTransfer) =>
+    t.status === "resolved_portable" && t.targetProvider === m.provider.instance && t.sourcePoint.ordinal === wanted.ordinal;
+  const usable = open.find((t) => t.status === "pending" || sameWords(t));
+  const replaced = usable === undefined ? m.handoffs.at(-1) : undefined;
+  for (const t of m.handoffs) if (t !== usable && t !== replaced) start.outcomes.push({ outcome: "none", transferId: t.id });
+  const outcome = !m.tellsBase && m.resume !== null ? ("delta" as const) : ("portable" as const);
+  if (usable !== undefined) {
+    start.outcomes.push({
+      outcome,
+      transfer: { id: usable.id, input: usable, existing: usable },
+      reuse: usable.status === "resolved_portable",
+    });
+    return;
+  }
+  const input: TransferInput = {
+    id: ids.next("transfer"),
+    type: "provider_handoff",
+    sourceThreadId: m.thread.id,
+    targetThreadId: m.thread.id,
+    sourcePoint: pointAt({ threadId: m.thread.id, ...wanted }),
+    basePoint: basePointOf(m),
+    sourceProvider: m.thread.provider?.instance ?? null,
+    targetProvider: m.provider.instance,
+    supersedes: replaced?.id ?? null,
+    createdBy: replaced?.createdBy ?? "system",
+    taskId: null,
+    content: null,
+    outcome: null,
+  };
+  start.create.push(input);
+  start.outcomes.push({ outcome, transfer: { id: input.id, input, existing: null }, reuse: false });
+}
+
+/** The last run before the first missing one: what the provider is known to know. */
+function basePointOf(m: Missing): TransferInput["basePoint"] {
+  const first = m.missing[0];
+  if (m.tellsBase || m.resume === null || first === undefined || first.ordinal === 1) return null;
+  return pointAt({ threadId: m.thread.id, runId: null, ordinal: first.ordinal - 1 });
+}
+
+/** Oldest first, by the order in which they were committed; what is made now comes last, except in place of what it replaces. */
+function inCommitOrder(outcomes: StartOutcome[], transfers: readonly ContextTransfer[]): StartOutcome[] {
+  const place = new Map<TransferId, number>(transfers.map((t, i) => [t.id, i]));
+  const of = (o: StartOutcome) => {
+    if (o.outcome === "none") return place.get(o.transferId) ?? 0;
+    if (o.outcome === "unsupported") return -1;
+    return (
+      place.get(o.transfer.id) ??
+      (o.transfer.input.supersedes === null ? undefined : place.get(o.transfer.input.supersedes)) ??
+      transfers.length
+    );
+  };
+  return [...outcomes].sort((a, b) => of(a) - of(b));
+}

@@ -1,0 +1,250 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type EnvironmentConfig, ProviderConfig } from "../schemas/config.ts";
+import type { Command } from "../schemas/command.ts";
+import type { EffectId } from "../schemas/ids.ts";
+import { refusal } from "../schemas/refusal.ts";
+import { mayRepeatNote } from "./context/headers.ts";
+import { prepareRun } from "./context/prepare-run.ts";
+import { createTokenCounter } from "./context/tokens.ts";
+import { loadOrCreateKeys } from "./links/keys.ts";
+import { createNatsTransport } from "./links/nats/transport.ts";
+import { createLinkService, type LinkService } from "./links/service.ts";
+import { createCodexAdapter } from "./providers/codex/adapter.ts";
+import type { ProviderAdapter } from "./providers/contract.ts";
+import { ProviderHost } from "./providers/host.ts";
+import { createScriptedAdapter } from "./providers/scripted/adapter.ts";
+import { loadOrCreateConfig } from "./runtime/config-file.ts";
+import { Dispatcher } from "./runtime/dispatcher.ts";
+import { Door } from "./runtime/door.ts";
+import { EffectRunner } from "./runtime/effect-runner.ts";
+import { CommandRefused, type Environment } from "./runtime/environment-api.ts";
+import { RuntimeLinkLedger } from "./runtime/ledger.ts";
+import type { Clock } from "./runtime/ports/clock.ts";
+import type { Identifiers } from "./runtime/ports/identifiers.ts";
+import type { LinkTransport } from "./runtime/ports/link-transport.ts";
+import { type Store, StoreFailure } from "./runtime/ports/store.ts";
+import { durableActorRef } from "./runtime/reads/actor-ref.ts";
+import { Commits } from "./runtime/reads/commits.ts";
+import { linkReads } from "./runtime/reads/links.ts";
+import { threadReads } from "./runtime/reads/threads.ts";
+import { runReads, taskReads, transferReads } from "./runtime/reads/work.ts";
+import { recover } from "./runtime/recovery.ts";
+import { type Scratch, Settings } from "./runtime/settings.ts";
+import { systemClock } from "./runtime/system-clock.ts";
+import { systemIdentifiers } from "./runtime/system-identifiers.ts";
+import type { FileSystemType } from "./store/folder.ts";
+import { openStore, type SqliteStore } from "./store/sqlite-store.ts";
+import { gitFacts } from "./workspace/git-facts.ts";
+
+/** Where an environment writes what happens; a pino logger fits. */
+export interface EnvironmentLog {
+  debug(facts: object, text: string): void;
+  info(facts: object, text: string): void;
+  warn(facts: object, text: string): void;
+}
+
+export type EnvironmentOptions = {
+  /** Its folder; made, with a configuration, when it is not there. */
+  dir: string;
+  /** Members that replace those of `config.json` for this process. */
+  config?: Partial<EnvironmentConfig>;
+  /** Adapters beside (or instead of) those that the configuration makes, by instance. */
+  adapters?: Readonly<Record<string, ProviderAdapter>>;
+  /** Another fabric than the configured NATS server. */
+  linkTransport?: LinkTransport;
+  clock?: Clock;
+  ids?: Identifiers;
+  log?: EnvironmentLog;
+  fileSystemType?: FileSystemType;
+  /** Named boundaries, for tests that end the process there. */
+  onBoundary?: (name: string) => void;
+  /** The disk did not confirm a write. Default: the process exits with 1, and recovers at its next start. */
+  onFatal?: (failure: StoreFailure) => void;
+  interruptMs?: number;
+};
+
+const quiet: EnvironmentLog = { debug() {}, info() {}, warn() {} };
+
+/**
+ * Starts an environment on a folder: opens the store, settles what an earlier process left behind, connects providers and
+ * links. Throws CommandRefused for a configuration or a store that cannot be used (`store_locked`, `store_newer`, …).
+ */
+export async function createEnvironment(options: EnvironmentOptions): Promise<Environment> {
+  const clock = options.clock ?? systemClock;
+  const ids = options.ids ?? systemIdentifiers;
+  const log = options.log ?? quiet;
+  const store = openOrRefuse(options);
+  try {
+    return await compose(options, store, clock, ids, log);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+function openOrRefuse(options: EnvironmentOptions): SqliteStore {
+  try {
+    return openStore(options.dir, options.fileSystemType === undefined ? {} : { fileSystemType: options.fileSystemType });
+  } catch (error) {
+    if (error instanceof StoreFailure) throw new CommandRefused(refusal("orchestration_error", error.reason, error.message, error.hint));
+    throw error;
+  }
+}
+
+async function compose(options: EnvironmentOptions, store: SqliteStore, clock: Clock, ids: Identifiers, log: EnvironmentLog): Promise<Environment> {
+  const dir = store.folder;
+  const loaded = loadOrCreateConfig(dir);
+  if (!loaded.ok) throw new CommandRefused(loaded.refusal);
+  const config = { ...loaded.config, ...options.config };
+  const keys = loadOrCreateKeys(dir);
+  if (!keys.ok) throw new CommandRefused(refusal("orchestration_error", `keys_${keys.failure.reason}`, keys.failure.message, keys.failure.hint));
+  const adapters = new Map([...Object.entries(makeAdapters(config, dir, options.adapters)), ...Object.entries(options.adapters ?? {})]);
+  const settings = new Settings(config, [...adapters.keys()]);
+
+  const scratch = await scratchFolder(dir, store, ids, clock);
+  const commits = new Commits(store);
+  const counter = createTokenCounter();
+  const dispatcher: Dispatcher = new Dispatcher({
+    store,
+    clock,
+    ids,
+    settings,
+    scratch,
+    onBoundary: options.onBoundary,
+    onFatal: options.onFatal ?? (() => process.exit(1)),
+    onCommitted({ commit, batch, outboxLinks }) {
+      ledger.wrote(outboxLinks);
+      effects.take(batch.effects);
+      commits.committed(commit, batch);
+    },
+  });
+  const ledger = new RuntimeLinkLedger(store, dispatcher);
+  const report = (command: Command, closes: readonly EffectId[] = []) => dispatcher.report(command, closes);
+  const host = new ProviderHost({ adapters, store, clock, settings, report, mayRepeatNote, interruptMs: options.interruptMs });
+  const capabilities = (instance: string) => adapters.get(instance)?.capabilities ?? null;
+  const effects = new EffectRunner({
+    dispatcher,
+    onBoundary: options.onBoundary,
+    log: (message, details) => log.warn(details, message),
+    handlers: {
+      "run.prepare": prepareRun({ store, clock, ids, settings, counter, capabilities, report }),
+      "provider.start": host.start,
+      "provider.interrupt": host.interrupt,
+      "provider.answer": host.answer,
+      "thread.wake": { run: async ({ threadId }, effectId) => void (await report({ type: "thread.wake", threadId }, [effectId])) },
+    },
+  });
+
+  for (const link of settings.config.links) {
+    await report({ type: "link.configure", linkId: link.id, name: link.name, peerEnvironmentId: link.peer.environmentId });
+    if (store.previousIncarnation !== null) await report({ type: "link.begin_epoch", linkId: link.id, previous: store.previousIncarnation });
+  }
+  await recover(store, dispatcher, effects);
+  const links = await startLinks(options, settings, keys.keys, ledger, clock, log);
+  const door = new Door({ store, dispatcher, ids, facts: gitFacts });
+
+  return {
+    id: settings.environmentId,
+    name: settings.config.environment.name,
+    dir,
+    dispatch: (command, given) => door.dispatch(command, given),
+    async send(command, given) {
+      const receipt = await door.dispatch(command, given);
+      if (!receipt.ok) throw new CommandRefused(receipt.refusal);
+      return receipt.result as never;
+    },
+    threads: threadReads(store),
+    runs: runReads(store, commits, clock),
+    transfers: transferReads(store),
+    tasks: taskReads(store, commits, clock),
+    links: linkReads(store, commits, clock, (id) => (links?.stats(id) ?? null) as Record<string, unknown> | null),
+    projects: { list: () => store.projects(), get: (id) => store.project(id) },
+    providers: {
+      list: () => [...adapters].map(([instance, adapter]) => ({ instance, kind: settings.config.providers[instance]?.kind ?? "custom", capabilities: adapter.capabilities })),
+    },
+    publicKey: keys.keys.publicKey,
+    actor: (id) => durableActorRef(store, commits, id, (command) => void door.dispatch(command)),
+    changes: (after, limit) => commits.changesAfter(after, limit),
+    subscribe: (listener) => commits.onCommit((commit) => listener(commit, commits.changesAfter(commit - 1, 10_000).filter((c) => c.commit === commit))),
+    get lastCommit() {
+      return store.lastCommit;
+    },
+    health: () => ({
+      environmentId: settings.environmentId,
+      dir,
+      incarnation: store.incarnation,
+      isNewIncarnation: store.previousIncarnation !== null,
+      commits: store.lastCommit,
+      counts: Object.fromEntries((["thread", "run", "transfer", "task", "link"] as const).map((kind) => [kind, store.countActors(kind)])) as never,
+      setAside: store.setAside(),
+      effectsSetAside: store.effectsSetAside().map((e) => ({ id: e.id, kind: e.request.kind, note: e.note })),
+    }),
+    async close() {
+      await links?.stop();
+      await host.close();
+      await effects.stop();
+      await dispatcher.close();
+      await counter.close();
+      store.close();
+    },
+  };
+}
+
+function makeAdapters(config: EnvironmentConfig, dir: string, given: EnvironmentOptions["adapters"]): Record<string, ProviderAdapter> {
+  const made: Record<string, ProviderAdapter> = {};
+  for (const [instance, raw] of Object.entries(config.providers)) {
+    if (given?.[instance] !== undefined) continue;
+    const provider = ProviderConfig.parse(raw);
+    const stateDir = join(dir, "providers", instance);
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    made[instance] =
+      provider.kind === "scripted"
+        ? createScriptedAdapter({ instance, config: provider, stateDir, baseDir: dir })
+        : createCodexAdapter({ instance, config: provider, stateDir });
+  }
+  return made;
+}
+
+/** The project of threads that belong to none: a folder of the environment's own. */
+async function scratchFolder(dir: string, store: Store, ids: Identifiers, clock: Clock): Promise<Scratch> {
+  const path = join(dir, "scratch");
+  mkdirSync(path, { recursive: true });
+  const known = store.projects().find((p) => p.path === path);
+  if (known !== undefined) return { projectId: known.id, path };
+  const dispatcher = new Dispatcher({ store, clock, ids, settings: null as never, scratch: null as never, onCommitted() {}, onFatal() {} });
+  const facts = new Map([[path, { path, repository: null, worktrees: [path] }]]);
+  const receipt = await dispatcher.report({ type: "project.add", path, name: "scratch" }, [], facts);
+  if (!receipt.ok) throw new CommandRefused(receipt.refusal);
+  return { projectId: receipt.result["projectId"] as Scratch["projectId"], path };
+}
+
+async function startLinks(
+  options: EnvironmentOptions,
+  settings: Settings,
+  keys: Parameters<typeof createLinkService>[0]["keys"],
+  ledger: RuntimeLinkLedger,
+  clock: Clock,
+  log: EnvironmentLog,
+): Promise<LinkService | null> {
+  const { links, nats } = settings.config;
+  if (links.length === 0) return null;
+  const transport =
+    options.linkTransport ??
+    (nats === null
+      ? null
+      : createNatsTransport({
+          url: nats.url,
+          ...(nats.credentialsFile === undefined ? {} : { credentialsFile: nats.credentialsFile }),
+          name: settings.config.environment.name,
+          clock,
+          log,
+        }));
+  if (transport === null) {
+    log.warn({}, "links are configured, but no NATS server: nothing will be sent until config.json names one");
+    return null;
+  }
+  const service = createLinkService({ environmentId: settings.environmentId, keys, links, transport, ledger, clock, logger: log });
+  await service.start();
+  return service;
+}

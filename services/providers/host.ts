@@ -1,0 +1,277 @@
+import { existsSync } from "node:fs";
+import type { Command } from "../../schemas/command.ts";
+import type { AttemptId, EffectId, RunId, ThreadId } from "../../schemas/ids.ts";
+import { refusal } from "../../schemas/refusal.ts";
+import type { Run } from "../../schemas/run.ts";
+import type { AppThread } from "../../schemas/thread.ts";
+import { readText } from "../runtime/content.ts";
+import type { EffectHandler } from "../runtime/effect-runner.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
+import type { Store } from "../runtime/ports/store.ts";
+import type { Settings } from "../runtime/settings.ts";
+import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
+import { type OpenSession, type ProviderAdapter, ProviderFailure, type ProviderSession, type TurnInput } from "./contract.ts";
+import { LiveTurn } from "./live-turn.ts";
+
+const defaultLeaseMs = 30 * 60_000;
+/** How long a provider may take to heed an interrupt before the run is closed without it. */
+const defaultInterruptMs = 10_000;
+
+export type ProviderHostOptions = {
+  adapters: ReadonlyMap<string, ProviderAdapter>;
+  store: Store;
+  clock: Clock;
+  settings: Settings;
+  interruptMs?: number | undefined;
+  report(command: Command, closes?: readonly EffectId[]): Promise<unknown>;
+  /** Tells a model that it may have been given this before; the text is the context service's. */
+  mayRepeatNote: string;
+};
+
+type Live = { instance: string; nativeId: string; session: ProviderSession };
+
+/**
+ * Serves runs at their providers: opens native conversations as the start plan says, gives the input once, and reports
+ * what comes back. At most one open native conversation per thread: another provider's is let go of first (case H02).
+ */
+export class ProviderHost {
+  readonly #o: ProviderHostOptions;
+  readonly #live = new Map<ThreadId, Live>();
+  readonly #turns = new Map<RunId, LiveTurn>();
+
+  constructor(options: ProviderHostOptions) {
+    this.#o = options;
+  }
+
+  readonly start: EffectHandler<"provider.start"> = {
+    run: ({ runId, attemptId }, effectId) => this.#start(runId, attemptId, effectId),
+    settle: ({ runId, attemptId }, effectId) => this.#settle(runId, attemptId, effectId),
+  };
+
+  readonly interrupt: EffectHandler<"provider.interrupt"> = {
+    run: async ({ runId, attemptId }, effectId) => {
+      const turn = this.#turns.get(runId);
+      if (turn === undefined || turn.attemptId !== attemptId) {
+        const run = runFrom(this.#o.store, runId);
+        // Its start has not been taken up yet, or nobody serves it any more: nothing will end it but this.
+        if (run?.status === "interrupting" && run.attempt?.id === attemptId)
+          await this.#o.report(ended(runId, attemptId, "interrupted"), [effectId]);
+        else await this.#close(effectId);
+        return;
+      }
+      await this.#close(effectId);
+      turn.interrupted = true;
+      this.#o.clock.after(this.#o.interruptMs ?? defaultInterruptMs, () => {
+        if (turn.hasEnded) return;
+        void this.#letGo(runId);
+        void turn.end("interrupted", refusal("provider_unavailable", "interrupt_ignored", "the provider did not heed the interrupt", "Its process may still be working; the thread can go on."));
+      });
+      // Before the acceptance there is no turn to interrupt: waiting for it is given up instead (case R03).
+      if (!turn.isAccepted) turn.abort.abort();
+      else await turn.session?.interrupt().catch(() => {});
+    },
+  };
+
+  readonly answer: EffectHandler<"provider.answer"> = {
+    run: async ({ runId, attemptId, requestId, answer }, effectId) => {
+      const turn = this.#turns.get(runId);
+      try {
+        if (turn?.attemptId === attemptId) await turn.session?.answer(requestId, answer);
+      } catch {
+        // The provider has withdrawn the question meanwhile; its turn goes on or ends by itself.
+      }
+      await this.#close(effectId);
+    },
+    // The provider that had asked ended with the process: its question went with it.
+    settle: async (_request, effectId) => {
+      await this.#o.report({ type: "effects.closed", effectIds: [effectId], state: "settled", note: "the provider's question ended with its process" });
+    },
+  };
+
+  /** True while this process serves the run. */
+  serves(runId: RunId): boolean {
+    return this.#turns.has(runId);
+  }
+
+  /** Lets go of everything; runs under way are closed as interrupted. */
+  async close(): Promise<void> {
+    const stopped = refusal("orchestration_error", "environment_stopped", "the environment was stopped while this ran", "Send again to go on.");
+    await Promise.allSettled(
+      [...this.#turns.values()].map(async (turn) => {
+        turn.abort.abort();
+        await turn.end("interrupted", stopped);
+      }),
+    );
+    await Promise.allSettled([...this.#live.values()].map((live) => live.session.detach()));
+    await Promise.allSettled([...this.#o.adapters.values()].map((adapter) => adapter.close()));
+  }
+
+  async #start(runId: RunId, attemptId: AttemptId, effectId: EffectId): Promise<void> {
+    const run = runFrom(this.#o.store, runId);
+    const thread = run === null ? null : threadFrom(this.#o.store, run.threadId);
+    if (run?.plan == null || thread === null || run.status !== "starting" || run.attempt?.id !== attemptId) {
+      if (run?.status === "interrupting" && run.attempt?.id === attemptId) await this.#o.report(ended(runId, attemptId, "interrupted"), [effectId]);
+      else await this.#close(effectId);
+      return;
+    }
+    const { instance } = run.plan.provider;
+    const leaseMs = this.#o.settings.config.providers[instance]?.leaseMs ?? defaultLeaseMs;
+    const turn = new LiveTurn(
+      { clock: this.#o.clock, report: (c) => this.#o.report(c), saveProgress: (id, text) => this.#o.store.saveProgress(id, text) },
+      { runId, attemptId },
+      leaseMs,
+      () => this.#turns.delete(runId),
+    );
+    this.#turns.set(runId, turn);
+    try {
+      const session = await this.#session(thread, run, turn);
+      const { turnRef } = await session.startTurn(this.#input(run, attemptId), turn.take, turn.abort.signal);
+      // Given to the door now, so that everything else of this turn comes after it.
+      const accepted = this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: session.nativeRef, turnRef }, [effectId]);
+      turn.accepted();
+      await accepted;
+      // It was told to stop while it was being accepted: now there is a turn to interrupt.
+      if (turn.interrupted && !turn.hasEnded) await session.interrupt().catch(() => {});
+    } catch (error) {
+      await this.#close(effectId);
+      await this.#startFailed(thread.id, turn, error);
+    }
+  }
+
+  async #startFailed(threadId: ThreadId, turn: LiveTurn, error: unknown): Promise<void> {
+    // Whatever state the conversation was left in, the next run opens it anew.
+    await this.#forget(threadId);
+    if (turn.interrupted) {
+      await turn.end("interrupted", null);
+      return;
+    }
+    const failure = error instanceof ProviderFailure ? error : null;
+    const what = failure?.refusal ?? refusal("provider_unavailable", "start_failed", error instanceof Error ? error.message : String(error), "See ropewalk doctor, then send again.");
+    await turn.end("failed", what, { openFailed: failure?.openFailed ?? false });
+  }
+
+  /** The thread's native conversation, open at the plan's instance; what another provider had open is let go of first. */
+  async #session(thread: AppThread, run: Run, turn: LiveTurn): Promise<ProviderSession> {
+    const plan = run.plan as NonNullable<Run["plan"]>;
+    const { instance, model } = plan.provider;
+    const live = this.#live.get(thread.id);
+    if (live !== undefined) {
+      const same = live.instance === instance && plan.open.kind === "resume" && plan.open.nativeRef.id === live.nativeId;
+      if (same) {
+        turn.session = live.session;
+        return live.session;
+      }
+      await this.#detach(thread.id, live);
+    }
+    const adapter = this.#o.adapters.get(instance);
+    if (adapter === undefined) throw new ProviderFailure(refusal("provider_unavailable", "unknown_instance", `there is no provider instance "${instance}"`, "Choose one that is configured."));
+    const request: OpenSession = { cwd: this.#folderOf(thread), model, modes: run.modes, threadId: thread.id, ...how(plan.open) };
+    const session = await unlessAborted(adapter.open(request, turn.abort.signal), turn.abort.signal);
+    turn.session = session;
+    this.#live.set(thread.id, { instance, nativeId: session.nativeRef.id, session });
+    return session;
+  }
+
+  async #detach(threadId: ThreadId, live: Live): Promise<void> {
+    try {
+      await live.session.detach();
+    } catch (cause) {
+      throw new ProviderFailure(
+        refusal("provider_unavailable", "detach_failed", `${live.instance} did not let go of the conversation: ${cause instanceof Error ? cause.message : String(cause)}`, "Send again."),
+        { cause },
+      );
+    }
+    this.#live.delete(threadId);
+  }
+
+  async #forget(threadId: ThreadId): Promise<void> {
+    const live = this.#live.get(threadId);
+    if (live === undefined) return;
+    // A writer that would not let go stays known, so that no second one is opened beside it.
+    await live.session.detach().then(
+      () => this.#live.delete(threadId),
+      () => {},
+    );
+  }
+
+  async #letGo(runId: RunId): Promise<void> {
+    const run = runFrom(this.#o.store, runId);
+    if (run !== null) await this.#forget(run.threadId);
+  }
+
+  /** Exactly what the provider is given: what it is told, then the message, which a spawned task already is. */
+  #input(run: Run, attemptId: AttemptId): TurnInput {
+    const handoffs = (run.plan?.handoffIds ?? []).flatMap((id) => this.#o.store.handoff(id) ?? []);
+    const asMessage = handoffs.find((h) => h.isMessage);
+    const item = this.#o.store.item(run.messageItemId);
+    const message = item?.body.kind === "user_message" ? readText(this.#o.store, item.body.content) : "";
+    const context = handoffs.filter((h) => !h.isMessage).map((h) => h.payload);
+    if (run.plan?.mayRepeat === true) context.unshift(this.#o.mayRepeatNote);
+    return { attemptId, runId: run.id, context, message: asMessage?.payload ?? message };
+  }
+
+  #folderOf(thread: AppThread): string {
+    const path = thread.workspace.strategy === "existing" ? thread.workspace.path : this.#o.store.project(thread.projectId)?.path;
+    if (path === undefined || !existsSync(path))
+      throw new ProviderFailure(refusal("invalid_request", "workspace_missing", `the folder ${path ?? "of the project"} is not there any more`, "Bring it back, or go on in a fork."));
+    return path;
+  }
+
+  /** After a crash: what became of an input whose start was committed (contract §7). */
+  async #settle(runId: RunId, attemptId: AttemptId, effectId: EffectId): Promise<void> {
+    const run = runFrom(this.#o.store, runId);
+    const thread = run === null ? null : threadFrom(this.#o.store, run.threadId);
+    if (run?.plan == null || thread === null || run.attempt?.id !== attemptId || run.acceptedAt !== null) return this.#close(effectId);
+    const adapter = this.#o.adapters.get(run.plan.provider.instance);
+    const nativeRef = run.plan.open.kind === "resume" ? run.plan.open.nativeRef : null;
+    const cwd = this.#o.store.project(thread.projectId)?.path ?? ".";
+    const found = (await adapter?.lookup({ cwd, threadId: thread.id, nativeRef, attemptId }).catch(() => null)) ?? { outcome: "unknown" as const };
+    if (found.outcome === "absent" && run.status === "starting") return this.#start(runId, attemptId, effectId);
+    if (found.outcome === "accepted") {
+      await this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: found.nativeRef, turnRef: found.turnRef }, [effectId]);
+      const stopped = refusal("orchestration_error", "environment_stopped", "the environment stopped while the provider worked on this", "Send again to go on; the provider knows what it was told.");
+      await this.#o.report({ ...ended(runId, attemptId, "interrupted"), error: stopped, turnRef: found.turnRef });
+      return;
+    }
+    const unknown = refusal("orchestration_error", "outcome_unknown", "nobody can say whether the provider took this message before the environment stopped", "Send again; what it is told is marked as a possible repeat.");
+    await this.#o.report({ ...ended(runId, attemptId, "interrupted"), error: found.outcome === "absent" ? null : unknown }, [effectId]);
+  }
+
+  async #close(effectId: EffectId): Promise<void> {
+    await this.#o.report({ type: "effects.closed", effectIds: [effectId], state: "done", note: "" });
+  }
+}
+
+function ended(runId: RunId, attemptId: AttemptId, ending: "interrupted") {
+  return { type: "run.ended", runId, attemptId, ending, error: null, openFailed: false, turnRef: null } as const;
+}
+
+function how(open: NonNullable<Run["plan"]>["open"]) {
+  switch (open.kind) {
+    case "new":
+      return { kind: "new" } as const;
+    case "resume":
+      return { kind: "resume", nativeRef: open.nativeRef } as const;
+    case "fork":
+      return { kind: "fork", nativeRef: open.nativeRef, turnRef: open.turnRef } as const;
+  }
+}
+
+/** An open that goes on although it was given up is let go of as soon as it is there. */
+function unlessAborted(opening: Promise<ProviderSession>, signal: AbortSignal): Promise<ProviderSession> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(new ProviderFailure(refusal("provider_unavailable", "open_aborted", "opening the conversation was given up", "Send again.")));
+    signal.addEventListener("abort", giveUp, { once: true });
+    opening.then(
+      (session) => {
+        signal.removeEventListener("abort", giveUp);
+        if (signal.aborted) void session.detach().catch(() => {});
+        else resolve(session);
+      },
+      (error) => {
+        signal.removeEventListener("abort", giveUp);
+        reject(error);
+      },
+    );
+  });
+}

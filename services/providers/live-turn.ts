@@ -1,0 +1,138 @@
+import type { Command } from "../../schemas/command.ts";
+import type { AttemptId, RunId } from "../../schemas/ids.ts";
+import type { NativeRef } from "../../schemas/provider.ts";
+import { type Refusal, refusal } from "../../schemas/refusal.ts";
+import type { RunEnding } from "../../schemas/run.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
+import type { ProviderSession, TurnEvent } from "./contract.ts";
+
+export type TurnHost = {
+  clock: Clock;
+  report(command: Command): Promise<unknown>;
+  saveProgress(runId: RunId, text: string): void;
+};
+
+/** Partial text is written at most this often (decision 14). */
+const progressEveryMs = 250;
+
+/**
+ * One attempt under way at a provider: turns its events into reports, in order and only after the acceptance was
+ * reported; keeps its lease; ends exactly once.
+ */
+export class LiveTurn {
+  readonly runId: RunId;
+  readonly attemptId: AttemptId;
+  readonly abort = new AbortController();
+  session: ProviderSession | null = null;
+  interrupted = false;
+  readonly #host: TurnHost;
+  readonly #leaseMs: number;
+  readonly #onEnded: () => void;
+  #waiting: TurnEvent[] | null = [];
+  #ended = false;
+  #stopLease: () => void = () => {};
+  #partial = "";
+  #savedAt = 0;
+
+  constructor(host: TurnHost, ids: { runId: RunId; attemptId: AttemptId }, leaseMs: number, onEnded: () => void) {
+    this.#host = host;
+    this.runId = ids.runId;
+    this.attemptId = ids.attemptId;
+    this.#leaseMs = leaseMs;
+    this.#onEnded = onEnded;
+    this.#renewLease();
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended;
+  }
+
+  get isAccepted(): boolean {
+    return this.#waiting === null;
+  }
+
+  /** What the provider says. Held back until {@link accepted}. */
+  take = (event: TurnEvent): void => {
+    this.#renewLease();
+    if (this.#waiting !== null) this.#waiting.push(event);
+    else this.#report(event);
+  };
+
+  /** The acceptance was given to the door; what was held back follows it. */
+  accepted(): void {
+    const held = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const event of held) this.#report(event);
+  }
+
+  /** Ends it from our side: a failed start, a lease that ran out, an interrupt that was not heard. */
+  end(ending: RunEnding, error: Refusal | null, options: { openFailed?: boolean; turnRef?: NativeRef | null } = {}): Promise<unknown> {
+    if (this.#ended) return Promise.resolve();
+    this.#ended = true;
+    this.#stopLease();
+    // What had arrived is kept, whatever ends the turn.
+    if (this.#partial !== "") this.#host.saveProgress(this.runId, this.#partial);
+    this.#onEnded();
+    return this.#host.report({
+      type: "run.ended",
+      ...this.#ids,
+      ending,
+      error,
+      openFailed: options.openFailed ?? false,
+      turnRef: options.turnRef ?? null,
+    });
+  }
+
+  get #ids() {
+    return { runId: this.runId, attemptId: this.attemptId };
+  }
+
+  #report(event: TurnEvent): void {
+    if (this.#ended) return;
+    switch (event.type) {
+      case "alive":
+        return;
+      case "progress":
+        this.#progress(event.text);
+        return;
+      case "item":
+        if (event.body.kind === "assistant_message") this.#partial = "";
+        void this.#host.report({ type: "run.items", ...this.#ids, items: [{ body: event.body, nativeId: event.nativeId, truncated: event.truncated ?? false }] });
+        return;
+      case "request_opened": {
+        const { requestId, question, text, options } = event;
+        const body = { kind: "approval" as const, requestId, question, content: { text }, options };
+        void this.#host.report({ type: "run.request_opened", ...this.#ids, request: { requestId, question }, item: { body, nativeId: null, truncated: false } });
+        return;
+      }
+      case "request_closed":
+        void this.#host.report({ type: "run.request_closed", ...this.#ids, requestId: event.requestId });
+        return;
+      case "ended":
+        void this.end(event.ending, event.error, { turnRef: event.turnRef });
+        return;
+    }
+  }
+
+  #progress(text: string): void {
+    this.#partial = text;
+    const now = this.#host.clock.now();
+    if (now - this.#savedAt < progressEveryMs) return;
+    this.#savedAt = now;
+    this.#host.saveProgress(this.runId, this.#partial);
+  }
+
+  #renewLease(): void {
+    this.#stopLease();
+    if (this.#ended) return;
+    this.#stopLease = this.#host.clock.after(this.#leaseMs, () => {
+      this.abort.abort();
+      void this.session?.detach().catch(() => {});
+      const minutes = Math.round(this.#leaseMs / 60_000);
+      void this.end(
+        "interrupted",
+        refusal("provider_unavailable", "lease_expired", `the provider gave no sign of life for ${minutes > 0 ? `${minutes} min` : `${this.#leaseMs} ms`}`, "Send again."),
+      );
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { Caller, PublicCommand, type Receipt } from "../../schemas/command.ts";
+import { CommandId } from "../../schemas/ids.ts";
+import { refusal } from "../../schemas/refusal.ts";
+import type { z } from "zod";
+import type { DispatchOptions } from "./environment-api.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { FactFinder, Facts, FolderFacts } from "./facts.ts";
+import type { Identifiers } from "./ports/identifiers.ts";
+import type { Store } from "./ports/store.ts";
+
+/**
+ * Where commands of people, agents and programs come in: checked, then given the facts about the outside that deciding
+ * them needs, then dispatched. Whatever is wrong with them is an answer, never an exception.
+ */
+export class Door {
+  readonly #store: Store;
+  readonly #dispatcher: Dispatcher;
+  readonly #ids: Identifiers;
+  readonly #facts: FactFinder;
+
+  constructor(options: { store: Store; dispatcher: Dispatcher; ids: Identifiers; facts: FactFinder }) {
+    this.#store = options.store;
+    this.#dispatcher = options.dispatcher;
+    this.#ids = options.ids;
+    this.#facts = options.facts;
+  }
+
+  async dispatch(input: unknown, options: DispatchOptions = {}): Promise<Receipt> {
+    const id = options.id === undefined ? this.#ids.next("cmd") : CommandId.safeParse(options.id).data;
+    if (id === undefined) return refuse(this.#ids.next("cmd"), "a command id looks like cmd:<uuid>");
+    const command = PublicCommand.safeParse(input);
+    if (!command.success) return refuse(id, issuesOf(command.error), overLimit(command.error));
+    const caller = Caller.safeParse(options.caller ?? { kind: "user" });
+    if (!caller.success) return refuse(id, issuesOf(caller.error));
+    const facts = await this.#factsFor(command.data);
+    return this.#dispatcher.dispatch(command.data, { id, caller: caller.data, facts });
+  }
+
+  /** Asks about every folder that the command names, and about its project's. */
+  async #factsFor(command: PublicCommand): Promise<Facts> {
+    const paths = new Set<string>();
+    if (command.type === "project.add") paths.add(command.path);
+    const named = command.type === "thread.create" && command.workspace?.strategy === "existing" ? command.workspace.path : command.type === "thread.import" ? command.import.worktreePath : undefined;
+    if (named !== undefined) {
+      paths.add(named);
+      const projectId = command.type === "thread.create" ? command.projectId : command.type === "thread.import" ? command.import.projectId : undefined;
+      const project = projectId === undefined ? null : this.#store.project(projectId);
+      if (project !== null) paths.add(project.path);
+    }
+    const found = new Map<string, FolderFacts | null>();
+    for (const path of paths) found.set(path, await this.#facts.folder(path));
+    return found;
+  }
+}
+
+function refuse(commandId: CommandId, message: string, reason = "malformed"): Receipt {
+  const hint = reason === "limit_exceeded" ? "Make it shorter; the limits are in the reference of commands." : "Correct the named members; the reference of commands has their shapes.";
+  return { ok: false, commandId, refusal: refusal("invalid_request", reason, message, hint), repeated: false };
+}
+
+function issuesOf(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 3)
+    .map((i) => `${i.path.join(".") || "command"}: ${i.message}`)
+    .join("; ");
+}
+
+/** A limit of the contract is named as one. */
+function overLimit(error: z.ZodError): string {
+  return error.issues.some((i) => i.code === "too_big") ? "limit_exceeded" : "malformed";
+}

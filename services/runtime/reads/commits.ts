@@ -1,0 +1,51 @@
+import type { Change } from "../../../schemas/feed.ts";
+import type { CommitBatch, Store } from "../ports/store.ts";
+
+/** Who is told of commits. A listener that throws is not told again; it harms nobody else. */
+export class Commits {
+  readonly #store: Store;
+  readonly #listeners = new Set<(commit: number, batch: CommitBatch) => void>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  onCommit(listener: (commit: number, batch: CommitBatch) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  committed(commit: number, batch: CommitBatch): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(commit, batch);
+      } catch {
+        this.#listeners.delete(listener);
+      }
+    }
+  }
+
+  /** Changes after a commit, whole commits only except that `limit` may end the last one. */
+  changesAfter(commit: number, limit: number): Change[] {
+    const journal = this.#store.journal({ afterCommit: commit, limit });
+    const last = journal.length === limit ? (journal.at(-1)?.commit ?? 0) : Number.MAX_SAFE_INTEGER;
+    const items = this.#store.itemsAfterCommit(commit, limit).filter((i) => i.commit <= last);
+    const changes: Change[] = journal
+      .filter((j) => j.verdict === "applied")
+      .map((j) => ({
+        type: "actor",
+        commit: j.commit,
+        index: j.index,
+        actorId: j.actorId,
+        kind: j.kind,
+        seq: j.seq,
+        event: j.event.type,
+        from: j.from,
+        to: j.to,
+        at: (j.event as unknown as { at: number }).at,
+      }));
+    // Items follow the actors of their commit; 1,000,000 is above any journal index of one commit.
+    for (const { commit: at, item } of items) changes.push({ type: "item", commit: at, index: 1_000_000 + item.position, threadId: item.threadId, item });
+    return changes.sort((a, b) => a.commit - b.commit || a.index - b.index).slice(0, limit);
+  }
+}

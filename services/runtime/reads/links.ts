@@ -1,0 +1,40 @@
+import type { LinkId } from "../../../schemas/ids.ts";
+import type { Link } from "../../../schemas/link.ts";
+import type { Links, LinkView } from "../environment-api.ts";
+import { newLinkRow } from "../outbox.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Store } from "../ports/store.ts";
+import { asLink, linkFrom } from "../typed-actors.ts";
+import type { Commits } from "./commits.ts";
+import { waitFor } from "./waiting.ts";
+
+export function linkReads(store: Store, commits: Commits, clock: Clock, statistics: (id: LinkId) => Record<string, unknown> | null): Links {
+  const view = (link: Link): LinkView => {
+    const row = store.link(link.id) ?? newLinkRow(link.id);
+    return {
+      ...link,
+      sent: row.sent,
+      receipted: row.receipted,
+      received: row.received,
+      backlog: store.outboxCount(link.id),
+      keptMessages: store.keptMessages(link.id).map(({ epoch, number, reason }) => ({ epoch, number, reason })),
+      openRequests: store.openRequests(link.peerEnvironmentId).map(({ requestId, kind, subject }) => ({ requestId, kind, subject })),
+      statistics: statistics(link.id),
+    };
+  };
+  return {
+    list: () => store.actorsBy({ kind: "link" }).map((row) => view(asLink(row))),
+    get: (id) => {
+      const link = linkFrom(store, id);
+      return link === null ? null : view(link);
+    },
+    answer: (id, { timeoutMs = 60_000 } = {}) =>
+      waitFor(
+        commits,
+        clock,
+        timeoutMs,
+        () => store.outgoingRequest(id)?.answer ?? null,
+        (answer) => answer !== null,
+      ),
+  };
+}

@@ -1,0 +1,36 @@
+import type { VisibleItem } from "../../../schemas/item.ts";
+import type { Threads } from "../environment-api.ts";
+import { historyOf } from "../history.ts";
+import type { Store } from "../ports/store.ts";
+import { asTask, asThread, asTransfer, runsOf, threadFrom } from "../typed-actors.ts";
+
+export function threadReads(store: Store): Threads {
+  return {
+    list({ parent, includeDeleted = false, limit } = {}) {
+      const statuses = includeDeleted ? {} : { statuses: ["idle", "running"] };
+      return store
+        .actorsBy({ kind: "thread", newestFirst: true, ...statuses, ...(parent === undefined ? {} : { owner: parent }), ...(limit === undefined ? {} : { limit }) })
+        .map(asThread);
+    },
+    get: (id) => threadFrom(store, id),
+    items(id, { limit, newestFirst = false, ownOnly = false } = {}) {
+      if (threadFrom(store, id) === null) return [];
+      const segments = historyOf(store, id).filter((s) => !ownOnly || !s.inherited);
+      if (newestFirst) segments.reverse();
+      const items: VisibleItem[] = [];
+      for (const segment of segments) {
+        const left = limit === undefined ? undefined : limit - items.length;
+        if (left !== undefined && left <= 0) break;
+        const page = { newestFirst, ...(left === undefined ? {} : { limit: left }) };
+        items.push(...store.items(segment, page).map((item) => ({ ...item, inherited: segment.inherited })));
+      }
+      return items;
+    },
+    blob: (digest) => store.blob(digest),
+    runs: (id) => runsOf(store, id),
+    providerThreads: (id) => store.providerThreadsOf(id),
+    checkpoints: (id) => store.checkpointsOf(id),
+    transfers: (id) => store.actorsBy({ kind: "transfer", owner: id }).map(asTransfer),
+    tasks: (id) => store.actorsBy({ kind: "task", owner: id }).map(asTask),
+  };
+}

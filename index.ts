@@ -6,3 +6,24 @@ export type { CommandEnvelope, PublicCommand, Receipt, ResultOf } from "./schema
 export type { EnvironmentConfig } from "./schemas/config.ts";
 export type { Change } from "./schemas/feed.ts";
 export type { Refusal, RefusalCode } from "./schemas/refusal.ts";
+export { createEnvironment, type EnvironmentLog, type EnvironmentOptions } from "./services/environment.ts";
+export {
+  type LookupAnswer,
+  type LookupQuery,
+  type OpenSession,
+  type ProviderAdapter,
+  ProviderFailure,
+  type ProviderSession,
+  type TurnEvent,
+  type TurnInput,
+  type TurnSink,
+} from "./services/providers/contract.ts";
+export {
+  CommandRefused,
+  type DispatchOptions,
+  type DurableActorRef,
+  type DurableSnapshot,
+  type Environment,
+  type Health,
+  type LinkView,
+} from "./services/runtime/environment-api.ts";

@@ -33,6 +33,7 @@ import { recover } from "./runtime/recovery.ts";
 import { type Scratch, Settings } from "./runtime/settings.ts";
 import { systemClock } from "./runtime/system-clock.ts";
 import { systemIdentifiers } from "./runtime/system-identifiers.ts";
+import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import type { FileSystemType } from "./store/folder.ts";
 import { openStore, type SqliteStore } from "./store/sqlite-store.ts";
 import { gitFacts } from "./workspace/git-facts.ts";
@@ -247,4 +248,12 @@ async function startLinks(
   const service = createLinkService({ environmentId: settings.environmentId, keys, links, transport, ledger, clock, logger: log });
   await service.start();
   return service;
+}
+
+/** Serves an environment to this machine's user over its unix socket (decision 41). Close the server before the environment. */
+export async function serveEnvironment(environment: Environment, options: LocalServerOptions = {}): Promise<LocalServer> {
+  const { serveLocal } = await import("./http/server.ts");
+  const loaded = loadOrCreateConfig(environment.dir);
+  const maxBodyBytes = loaded.ok ? loaded.config.limits.importRequestBytes : undefined;
+  return serveLocal(environment, { ...(maxBodyBytes !== undefined && { maxBodyBytes }), ...options });
 }

@@ -1,5 +1,5 @@
 import type { Change } from "../../../schemas/feed.ts";
-import type { CommitBatch, Store } from "../ports/store.ts";
+import type { CommitBatch, Store, StoredJournalRow } from "../ports/store.ts";
 
 /** Who is told of commits. A listener that throws is not told again; it harms nobody else. */
 export class Commits {
@@ -27,11 +27,9 @@ export class Commits {
 
   /** Changes after a commit, whole commits only except that `limit` may end the last one. */
   changesAfter(commit: number, limit: number): Change[] {
-    const journal = this.#store.journal({ afterCommit: commit, limit });
-    const last = journal.length === limit ? (journal.at(-1)?.commit ?? 0) : Number.MAX_SAFE_INTEGER;
+    const { journal, last } = this.#applied(commit, limit);
     const items = this.#store.itemsAfterCommit(commit, limit).filter((i) => i.commit <= last);
     const changes: Change[] = journal
-      .filter((j) => j.verdict === "applied")
       .map((j) => ({
         type: "actor",
         commit: j.commit,
@@ -47,5 +45,15 @@ export class Commits {
     // Items follow the actors of their commit; 1,000,000 is above any journal index of one commit.
     for (const { commit: at, item } of items) changes.push({ type: "item", commit: at, index: 1_000_000 + item.position, threadId: item.threadId, item });
     return changes.sort((a, b) => a.commit - b.commit || a.index - b.index).slice(0, limit);
+  }
+
+  /** Late news that was ignored is no change. The page is filled up behind it, so that a page below the limit is always the last one. */
+  #applied(afterCommit: number, limit: number): { journal: StoredJournalRow[]; last: number } {
+    for (let size = limit; ; size *= 2) {
+      const rows = this.#store.journal({ afterCommit, limit: size });
+      const journal = rows.filter((j) => j.verdict === "applied");
+      if (rows.length < size) return { journal, last: Number.MAX_SAFE_INTEGER };
+      if (journal.length >= limit) return { journal, last: rows.at(-1)?.commit ?? 0 };
+    }
   }
 }

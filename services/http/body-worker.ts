@@ -1,0 +1,7 @@
+import { parentPort } from "node:worker_threads";
+import { parseBody } from "./body-text.ts";
+
+/** Parses one large body away from the main thread (decision 17), then ends. */
+parentPort?.once("message", (bytes: Uint8Array) => {
+  parentPort?.postMessage(parseBody(bytes));
+});

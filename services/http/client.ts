@@ -1,0 +1,151 @@
+import { Agent, type IncomingMessage } from "node:http";
+import type { PublicCommand, Receipt, ResultOf } from "../../schemas/command.ts";
+import type { CommandId, HandoffId, LinkId, RequestId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
+import { type Refusal, refusal } from "../../schemas/refusal.ts";
+import type * as answers from "./client/answers.ts";
+import { EnvironmentRefused } from "./client/failures.ts";
+import { type FollowOptions, follow } from "./client/follow.ts";
+import { type Call, call, readAll } from "./client/request.ts";
+import type { FeedLine } from "./feed-line.ts";
+import type { Noun } from "./references.ts";
+
+/** A repeat of a command under the same id does nothing; see {@link Receipt}. */
+export type Accepted<C extends PublicCommand> = Extract<Receipt, { ok: true }> & { result: ResultOf[C["type"]] };
+type Query = Record<string, string | number | boolean | undefined>;
+
+const readMs = 30_000;
+const commandMs = 120_000;
+
+/**
+ * Speaks to the environment that runs on a folder. Every method throws `EnvironmentUnreachable` when nobody answers and
+ * `EnvironmentRefused` when the answer is a refusal. Times are milliseconds. Ends with `close`.
+ */
+export class LocalClient {
+  readonly dir: string;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** Sends one command. The same `id` again returns the stored receipt. */
+  async command<C extends PublicCommand>(command: C, id: CommandId): Promise<Accepted<C>> {
+    return (await this.#json({
+      method: "POST",
+      path: "/commands",
+      body: JSON.stringify({ id, command }),
+      timeoutMs: commandMs,
+    })) as Accepted<C>;
+  }
+
+  /** Asks it to end cleanly; it does so after its answer. */
+  shutdown(): Promise<{ pid: number }> {
+    return this.#json({ method: "POST", path: "/shutdown", timeoutMs: readMs });
+  }
+
+  environment(timeoutMs = readMs): Promise<answers.EnvironmentAnswer> {
+    return this.#json({ method: "GET", path: "/environment", timeoutMs });
+  }
+  health = (): Promise<answers.HealthAnswer> => this.#get("/health");
+  providers = (): Promise<answers.ProvidersAnswer> => this.#get("/providers");
+  projects = (): Promise<answers.ProjectsAnswer> => this.#get("/projects");
+  /** Ids that a short reference may mean. */
+  resolve = (noun: Noun, query: { ref: string; within?: ThreadId }): Promise<answers.ResolveAnswer> => this.#get(`/resolve/${noun}`, query);
+
+  threads = (query: { parent?: ThreadId; includeDeleted?: boolean; limit?: number } = {}): Promise<answers.ThreadsAnswer> =>
+    this.#get("/threads", query);
+  thread = (id: ThreadId): Promise<answers.ThreadAnswer> => this.#get(`/threads/${id}`);
+  items = (
+    id: ThreadId,
+    query: { limit?: number; offset?: number; newestFirst?: boolean; ownOnly?: boolean } = {},
+  ): Promise<answers.ItemsAnswer> => this.#get(`/threads/${id}/items`, query);
+  threadRuns = (id: ThreadId): Promise<answers.RunsAnswer> => this.#get(`/threads/${id}/runs`);
+  snapshot = (id: ThreadId, query: { limit?: number; newestFirst?: boolean } = {}): Promise<answers.SnapshotAnswer> =>
+    this.#get(`/threads/${id}/snapshot`, query);
+
+  run = (id: RunId): Promise<answers.RunAnswer> => this.#get(`/runs/${id}`);
+  /** Never waits longer than a minute in one call; the run is as it is then. */
+  waitForRun(id: RunId, query: { timeoutMs: number; until?: "ended" | "ended_or_waiting" }): Promise<answers.RunWaitAnswer> {
+    return this.#get(`/runs/${id}/wait`, query, query.timeoutMs + readMs);
+  }
+
+  transfers = (query: { target?: ThreadId; source?: ThreadId; limit?: number } = {}): Promise<answers.TransfersAnswer> =>
+    this.#get("/transfers", query);
+  transfer = (id: TransferId): Promise<answers.TransferAnswer> => this.#get(`/transfers/${id}`);
+  handoff = (id: HandoffId): Promise<answers.HandoffAnswer> => this.#get(`/handoffs/${id}`);
+
+  tasks = (query: { parent?: ThreadId; open?: boolean; limit?: number } = {}): Promise<answers.TasksAnswer> => this.#get("/tasks", query);
+  task = (id: TaskId): Promise<answers.TaskAnswer> => this.#get(`/tasks/${id}`);
+  waitForTask(id: TaskId, query: { timeoutMs: number }): Promise<answers.TaskAnswer> {
+    return this.#get(`/tasks/${id}/wait`, query, query.timeoutMs + readMs);
+  }
+
+  links = (): Promise<answers.LinksAnswer> => this.#get("/links");
+  link = (id: LinkId): Promise<answers.LinkViewAnswer> => this.#get(`/links/${id}`);
+  waitForAnswer(id: RequestId, query: { timeoutMs: number }): Promise<answers.RequestAnswer> {
+    return this.#get(`/requests/${id}/wait`, query, query.timeoutMs + readMs);
+  }
+
+  async blob(digest: string): Promise<Buffer> {
+    const incoming = await this.#call({ method: "GET", path: `/blobs/${digest}`, timeoutMs: readMs });
+    await this.#check(incoming);
+    return readAll(this.dir, incoming);
+  }
+
+  /** Committed changes after a commit, and from then on; see {@link follow}. */
+  feed(options: FollowOptions): AsyncGenerator<FeedLine> {
+    // A connection of its own: a feed never gives it back.
+    return follow({ dir: this.dir, agent: new Agent({ maxSockets: 1 }) }, (incoming) => this.#check(incoming), options);
+  }
+
+  #call(what: Call): Promise<IncomingMessage> {
+    return call({ dir: this.dir, agent: this.#agent }, what);
+  }
+
+  #get<T>(path: string, query: Query = {}, timeoutMs = readMs): Promise<T> {
+    const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
+    const search = new URLSearchParams(given).toString();
+    return this.#json({ method: "GET", path: search === "" ? path : `${path}?${search}`, timeoutMs });
+  }
+
+  async #json<T>(what: Call): Promise<T> {
+    const incoming = await this.#call(what);
+    await this.#check(incoming);
+    return JSON.parse((await readAll(this.dir, incoming)).toString()) as T;
+  }
+
+  /** Throws what a refused answer says. */
+  async #check(incoming: IncomingMessage): Promise<void> {
+    const status = incoming.statusCode ?? 0;
+    if (status >= 200 && status < 300) return;
+    const text = (await readAll(this.dir, incoming)).toString();
+    throw new EnvironmentRefused(refusalIn(text) ?? strange(status, text));
+  }
+}
+
+/** A client of the environment on a folder; nothing is connected before its first call. */
+export function connectLocal(dir: string): LocalClient {
+  return new LocalClient(dir);
+}
+
+function refusalIn(text: string): Refusal | null {
+  try {
+    return (JSON.parse(text) as { refusal?: Refusal }).refusal ?? null;
+  } catch {
+    return null;
+  }
+}
+
+const strange = (status: number, text: string): Refusal =>
+  refusal(
+    "orchestration_error",
+    "strange_answer",
+    `the environment answered with status ${status}: ${text.slice(0, 200)}`,
+    "Report it with the output of ropewalk doctor.",
+  );

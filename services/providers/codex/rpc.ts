@@ -44,6 +44,11 @@ export class RpcPeer {
     readLines(pipes.input, (line) => this.#receive(line), handlers.broken);
   }
 
+  /** True once the process has ended. */
+  get over(): boolean {
+    return this.#over !== null;
+  }
+
   /**
    * Asks, and resolves with the result. Rejects with {@link RpcError} when the other side refuses, with a `ProviderFailure`
    * when it does not answer within `timeoutMs` or its process ends.

@@ -188,7 +188,7 @@ export class CodexSession implements ProviderSession, ThreadListener {
       const { status } = await this.#connection.peer.request<{ status?: string }>("thread/unsubscribe", params, detachTimeoutMs);
       if (status === "notLoaded" || (await this.#connection.within(detachTimeoutMs, this.#threadClosed))) return;
     } catch (cause) {
-      if (this.#dead) return;
+      if (this.#connection.peer.over) return;
       throw cause;
     }
     throw failure("native_thread_in_use", "Codex did not let go of the conversation.", "Wait a little, then send again.");

@@ -7,6 +7,10 @@ import { createCodexAdapter } from "../../../services/providers/codex/adapter.ts
 import type { TurnEvent } from "../../../services/providers/contract.ts";
 import { type Line, readRecording, replay } from "../../support/codex-recording.ts";
 import { type ScenarioName, type Seen, scenarios } from "../../support/codex-scenarios.ts";
+import { TurnLog } from "../../support/turn-log.ts";
+
+const never = new AbortController().signal;
+const asking = { runtimeMode: "approval-required", interactionMode: "default" } as const;
 
 let folder: string;
 beforeEach(() => {
@@ -220,6 +224,20 @@ describe("what Codex could say", () => {
     await adapter.close();
   });
 
+  it("A process that ends while it asks closes what it asked before the turn ends", async () => {
+    const lines = until(readRecording("approvals"), "item/commandExecution/requestApproval");
+    const { adapter } = adapterOf([...lines, { exit: { code: null, signal: "SIGKILL" } }]);
+    const session = await adapter.open({ kind: "new", cwd: folder, model: null, modes: asking, threadId: "thread:test" }, never);
+    const log = new TurnLog();
+    await session.startTurn({ attemptId: "attempt:x", runId: "run:x", context: [], message: "RUN" }, log.sink, never);
+    const { requestId } = await log.asked();
+    await log.ended();
+    const left = log.events.slice(log.events.findIndex(({ type }) => type === "request_opened"));
+    expect(left.map(({ type }) => type)).toEqual(["request_opened", "item", "request_closed", "ended"]);
+    await expect(session.answer(requestId, "accept")).rejects.toMatchObject({ refusal: { reason: "unknown_request" } });
+    await adapter.close();
+  });
+
   it("A thread that is opened with more than its modes allow is refused", async () => {
     const lines = readRecording("ends").map((line) => {
       if (!("got" in line) || line.got.id !== 2) return line;
@@ -231,8 +249,7 @@ describe("what Codex could say", () => {
       { sent: { id: 3, method: "thread/unsubscribe" } },
       { got: { id: 3, result: {} } },
     ]);
-    const modes = { runtimeMode: "approval-required", interactionMode: "default" } as const;
-    const open = adapter.open({ kind: "new", cwd: folder, model: null, modes, threadId: "thread:test" }, new AbortController().signal);
+    const open = adapter.open({ kind: "new", cwd: folder, model: null, modes: asking, threadId: "thread:test" }, never);
     await expect(open).rejects.toMatchObject({ refusal: { reason: "modes_not_honoured" } });
     expect(sent.at(-1)?.method).toBe("thread/unsubscribe");
     await adapter.close();

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { AppServerChild, Exit, Launch } from "../../../../services/providers/codex/process.ts";
+import { type AppServerChild, type Exit, type Launch, startChild } from "../../../../services/providers/codex/process.ts";
 import { CodexServer } from "../../../../services/providers/codex/server.ts";
+import { systemClock } from "../../../../services/runtime/system-clock.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
 
 const never = new AbortController().signal;
@@ -88,6 +92,18 @@ describe("the shared app-server", () => {
     await expect(peer.request("x", {})).rejects.toMatchObject({
       refusal: { message: "The Codex process ended with exit code 3: no access with [redacted]", details: { exitCode: 3 } },
     });
+  });
+
+  it("A file that cannot be run is told as such", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "ropewalk-server-"));
+    const bin = join(folder, "codex");
+    writeFileSync(bin, "not a program", { mode: 0o600 });
+    const server = new CodexServer(() => ({ ...launch, bin, cwd: folder }), startChild, systemClock);
+    await expect(server.connect(never)).rejects.toMatchObject({
+      refusal: { code: "provider_unavailable", reason: "provider_not_started", message: expect.stringContaining(bin) },
+    });
+    await server.close();
+    rmSync(folder, { recursive: true });
   });
 
   it("Frames may come in any pieces, and a character that is cut in two is whole again", async () => {

@@ -96,6 +96,7 @@ export function leavesOf(root: StateNode): StateNode[] {
 /** What an event may do in a leaf: its own transitions first, then its parents'. */
 export function transitionsFor(leaf: StateNode, event: string): Transition[] {
   const found: Transition[] = [];
-  for (let node: StateNode | null = leaf; node !== null; node = node.parent) found.push(...node.transitions.filter((t) => t.event === event));
+  for (let node: StateNode | null = leaf; node !== null; node = node.parent)
+    found.push(...node.transitions.filter((t) => t.event === event));
   return found;
 }

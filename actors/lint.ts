@@ -3,7 +3,20 @@ import { definitionOf, nodesOf } from "./definition.ts";
 
 const dataActions = new Set(["xstate.assign", "xstate.emit", "xstate.enqueueActions"]);
 const transitionKeys = new Set(["target", "guard", "actions", "reenter", "description", "meta"]);
-const stateKeys = new Set(["id", "version", "context", "initial", "states", "on", "type", "description", "meta", "tags", "output", "schemas"]);
+const stateKeys = new Set([
+  "id",
+  "version",
+  "context",
+  "initial",
+  "states",
+  "on",
+  "type",
+  "description",
+  "meta",
+  "tags",
+  "output",
+  "schemas",
+]);
 
 /**
  * Closes the holes that the type checker leaves open (quality.md): an unknown action or guard name, a misspelled key, a
@@ -18,7 +31,8 @@ export function lintMachine(machine: AnyStateMachine, knownEvents: readonly stri
   const used = new Set<string>();
   for (const node of nodesOf(definitionOf(machine))) {
     for (const key of node.configKeys) if (!stateKeys.has(key)) say(node.path, `key "${key}" is not allowed in a durable machine`);
-    if (node.type === "compound" && node.children.every((c) => c.key !== node.initial)) say(node.path, `initial "${node.initial}" is no state`);
+    if (node.type === "compound" && node.children.every((c) => c.key !== node.initial))
+      say(node.path, `initial "${node.initial}" is no state`);
     if (node.type === "parallel" || node.type === "history") say(node.path, `a ${node.type} state is not allowed`);
     for (const t of node.transitions) {
       const at = `${node.path} on ${t.event}`;

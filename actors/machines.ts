@@ -1,9 +1,9 @@
-import type { ActorKind } from "../schemas/ids.ts";
 import { LinkEvent } from "../schemas/events/link.ts";
 import { RunEvent } from "../schemas/events/run.ts";
 import { TaskEvent } from "../schemas/events/task.ts";
 import { ThreadEvent } from "../schemas/events/thread.ts";
 import { TransferEvent } from "../schemas/events/transfer.ts";
+import type { ActorKind } from "../schemas/ids.ts";
 import { linkMachine } from "./link.ts";
 import { runMachine } from "./run.ts";
 import { taskMachine } from "./task.ts";

@@ -1,9 +1,9 @@
 import { assign, enqueueActions, setup } from "xstate";
 import type { Emission } from "../schemas/emission.ts";
 import type { RunCreated, RunEvent } from "../schemas/events/run.ts";
+import type { TransferId } from "../schemas/ids.ts";
 import type { Refusal } from "../schemas/refusal.ts";
 import type { RunContext, RunEnding } from "../schemas/run.ts";
-import type { TransferId } from "../schemas/ids.ts";
 
 type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 
@@ -19,8 +19,7 @@ function letGo(context: RunContext, failed: readonly TransferId[], error: Refusa
 }
 
 function endOfRun(context: RunContext, ending: RunEnding, event: EventOf<"run.ended"> | null, error: Refusal | null): Emission {
-  const stable =
-    event?.checkpointId != null ? { runId: context.id, ordinal: context.ordinal, checkpointId: event.checkpointId } : null;
+  const stable = event?.checkpointId != null ? { runId: context.id, ordinal: context.ordinal, checkpointId: event.checkpointId } : null;
   return {
     type: "tell",
     to: context.threadId,

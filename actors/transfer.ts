@@ -1,7 +1,7 @@
 import { assign, setup } from "xstate";
+import type { Emission } from "../schemas/emission.ts";
 import type { TransferCreated, TransferEvent } from "../schemas/events/transfer.ts";
 import type { TransferContext } from "../schemas/transfer.ts";
-import type { Emission } from "../schemas/emission.ts";
 
 /**
  * A context transfer (contract §4). Its top-level states are exactly the public statuses; whether a run works on it is a

@@ -1,13 +1,13 @@
 import { z } from "zod";
+import { ContextHandoff } from "./handoff.ts";
 import {
   AttemptId,
   CheckpointId,
   CommandId,
   EffectId,
   EnvironmentId,
-
   IncarnationId,
-  ItemId,
+  type ItemId,
   LinkId,
   ProjectId,
   ProviderThreadId,
@@ -17,16 +17,15 @@ import {
   ThreadId,
   TransferId,
 } from "./ids.ts";
-import { ContextHandoff } from "./handoff.ts";
 import { ImportRequest } from "./import.ts";
 import { ItemBody } from "./item.ts";
-import { LinkPosition, LinkPositions } from "./link.ts";
 import { limits } from "./limits.ts";
-import { InteractionMode, Modes, RuntimeMode } from "./modes.ts";
-import { NativeRef, ProviderChoice, ProviderInstanceId } from "./provider.ts";
+import { LinkPosition, LinkPositions } from "./link.ts";
+import { InteractionMode, RuntimeMode } from "./modes.ts";
+import { NativeRef, ProviderChoice, type ProviderInstanceId } from "./provider.ts";
 import { Refusal } from "./refusal.ts";
 import { OpenRequest, RunEnding, StartPlan } from "./run.ts";
-import { Text, Title, MessageText } from "./text.ts";
+import { MessageText, Text, Title } from "./text.ts";
 import { ThreadMark, Workspace } from "./thread.ts";
 import { ContextSourcePoint, ContextTransferResolution, TransferInput } from "./transfer.ts";
 import { LinkBody } from "./wire.ts";
@@ -171,7 +170,12 @@ export const SystemCommand = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("thread.wake"), threadId: ThreadId }),
   z.object({ type: z.literal("effects.started"), effectIds: z.array(EffectId) }),
-  z.object({ type: z.literal("effects.closed"), effectIds: z.array(EffectId), state: z.enum(["done", "settled", "set_aside"]), note: z.string() }),
+  z.object({
+    type: z.literal("effects.closed"),
+    effectIds: z.array(EffectId),
+    state: z.enum(["done", "settled", "set_aside"]),
+    note: z.string(),
+  }),
   z.object({ type: z.literal("link.configure"), linkId: LinkId, name: Title, peerEnvironmentId: EnvironmentId }),
   z.object({ type: z.literal("link.begin_epoch"), linkId: LinkId, previous: IncarnationId }),
   z.object({ type: z.literal("link.state"), linkId: LinkId, state: z.enum(["connecting", "connected", "lost"]), error: Text.nullable() }),

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { HandoffBudget } from "./handoff.ts";
 import { EnvironmentId } from "./ids.ts";
 import { LinkConfig } from "./link.ts";
 import { Modes } from "./modes.ts";
-import { HandoffBudget } from "./handoff.ts";
 import { ProviderInstanceId } from "./provider.ts";
 import { Title } from "./text.ts";
 

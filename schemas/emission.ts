@@ -1,15 +1,14 @@
 import type { EffectRequest } from "./effect.ts";
-import type { EnvironmentId, LinkId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
+import type { Unstamped } from "./events/common.ts";
 import type { LinkEvent } from "./events/link.ts";
 import type { RunEvent } from "./events/run.ts";
 import type { TaskEvent } from "./events/task.ts";
 import type { ThreadEvent } from "./events/thread.ts";
 import type { TransferEvent } from "./events/transfer.ts";
-import type { Unstamped } from "./events/common.ts";
-import type { LinkNotice, LinkRequest } from "./wire.ts";
-import type { RequestId } from "./ids.ts";
+import type { EnvironmentId, LinkId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
 import type { Content } from "./item.ts";
 import type { TransferInput } from "./transfer.ts";
+import type { LinkNotice, LinkRequest } from "./wire.ts";
 
 /** A message to one actor of this environment, delivered in the same commit. */
 export type Tell =

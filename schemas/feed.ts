@@ -18,6 +18,12 @@ export const Change = z.discriminatedUnion("type", [
     to: z.string(),
     at: Timestamp,
   }),
-  z.object({ type: z.literal("item"), commit: z.number().int().positive(), index: z.number().int().nonnegative(), threadId: ThreadId, item: TurnItem }),
+  z.object({
+    type: z.literal("item"),
+    commit: z.number().int().positive(),
+    index: z.number().int().nonnegative(),
+    threadId: ThreadId,
+    item: TurnItem,
+  }),
 ]);
 export type Change = z.infer<typeof Change>;

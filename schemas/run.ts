@@ -55,7 +55,11 @@ export const StartPlan = z.object({
 });
 export type StartPlan = z.infer<typeof StartPlan>;
 
-export const OpenRequest = z.object({ requestId: Text, itemId: ItemId, question: z.enum(["command", "file_change", "permission", "question"]) });
+export const OpenRequest = z.object({
+  requestId: Text,
+  itemId: ItemId,
+  question: z.enum(["command", "file_change", "permission", "question"]),
+});
 export type OpenRequest = z.infer<typeof OpenRequest>;
 
 /** One user-visible turn of a thread; context of the run machine. */

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { EnvironmentId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
 import { Content } from "./item.ts";
 import { Refusal } from "./refusal.ts";
-import { Text, Timestamp, Title } from "./text.ts";
 import { RunEnding } from "./run.ts";
+import { Text, Timestamp, Title } from "./text.ts";
 
 export const TaskStatus = z.enum(["requested", "starting", "running", "cancelling", "completed", "failed", "cancelled", "interrupted"]);
 export type TaskStatus = z.infer<typeof TaskStatus>;

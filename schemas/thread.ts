@@ -19,10 +19,7 @@ export const LinkOrigin = z.object({ environmentId: EnvironmentId, linkId: LinkI
 export type LinkOrigin = z.infer<typeof LinkOrigin>;
 
 /** Where a thread's agent works (decision 38). Worktrees of their own come with workspaces. */
-export const Workspace = z.union([
-  z.object({ strategy: z.literal("root") }),
-  z.object({ strategy: z.literal("existing"), path: Text }),
-]);
+export const Workspace = z.union([z.object({ strategy: z.literal("root") }), z.object({ strategy: z.literal("existing"), path: Text })]);
 export type Workspace = z.infer<typeof Workspace>;
 
 /** The task a thread was spawned for, and the environment that owns it (null: this one). */

@@ -80,7 +80,12 @@ export const LinkControl = z.discriminatedUnion("type", [
 export type LinkControl = z.infer<typeof LinkControl>;
 
 /** A body that was too large to travel inline: the blob's plaintext is the body's bytes. */
-export const BlobPointer = z.object({ digest: Digest, bytes: z.number().int().positive(), object: z.string().min(1), key: z.string().min(1) });
+export const BlobPointer = z.object({
+  digest: Digest,
+  bytes: z.number().int().positive(),
+  object: z.string().min(1),
+  key: z.string().min(1),
+});
 export type BlobPointer = z.infer<typeof BlobPointer>;
 
 /**

@@ -1,12 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type EnvironmentConfig, ProviderConfig } from "../schemas/config.ts";
 import type { Command } from "../schemas/command.ts";
+import { type EnvironmentConfig, ProviderConfig } from "../schemas/config.ts";
 import type { EffectId } from "../schemas/ids.ts";
 import { refusal } from "../schemas/refusal.ts";
 import { mayRepeatNote } from "./context/headers.ts";
 import { prepareRun } from "./context/prepare-run.ts";
 import { createTokenCounter } from "./context/tokens.ts";
+import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import { loadOrCreateKeys } from "./links/keys.ts";
 import { createNatsTransport } from "./links/nats/transport.ts";
 import { createLinkService, type LinkService } from "./links/service.ts";
@@ -33,7 +34,6 @@ import { recover } from "./runtime/recovery.ts";
 import { type Scratch, Settings } from "./runtime/settings.ts";
 import { systemClock } from "./runtime/system-clock.ts";
 import { systemIdentifiers } from "./runtime/system-identifiers.ts";
-import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import type { FileSystemType } from "./store/folder.ts";
 import { openStore, type SqliteStore } from "./store/sqlite-store.ts";
 import { gitFacts } from "./workspace/git-facts.ts";
@@ -93,13 +93,20 @@ function openOrRefuse(options: EnvironmentOptions): SqliteStore {
   }
 }
 
-async function compose(options: EnvironmentOptions, store: SqliteStore, clock: Clock, ids: Identifiers, log: EnvironmentLog): Promise<Environment> {
+async function compose(
+  options: EnvironmentOptions,
+  store: SqliteStore,
+  clock: Clock,
+  ids: Identifiers,
+  log: EnvironmentLog,
+): Promise<Environment> {
   const dir = store.folder;
   const loaded = loadOrCreateConfig(dir);
   if (!loaded.ok) throw new CommandRefused(loaded.refusal);
   const config = { ...loaded.config, ...options.config };
   const keys = loadOrCreateKeys(dir);
-  if (!keys.ok) throw new CommandRefused(refusal("orchestration_error", `keys_${keys.failure.reason}`, keys.failure.message, keys.failure.hint));
+  if (!keys.ok)
+    throw new CommandRefused(refusal("orchestration_error", `keys_${keys.failure.reason}`, keys.failure.message, keys.failure.hint));
   const adapters = new Map([...Object.entries(makeAdapters(config, dir, options.adapters)), ...Object.entries(options.adapters ?? {})]);
   const settings = new Settings(config, [...adapters.keys()]);
 
@@ -139,7 +146,8 @@ async function compose(options: EnvironmentOptions, store: SqliteStore, clock: C
 
   for (const link of settings.config.links) {
     await report({ type: "link.configure", linkId: link.id, name: link.name, peerEnvironmentId: link.peer.environmentId });
-    if (store.previousIncarnation !== null) await report({ type: "link.begin_epoch", linkId: link.id, previous: store.previousIncarnation });
+    if (store.previousIncarnation !== null)
+      await report({ type: "link.begin_epoch", linkId: link.id, previous: store.previousIncarnation });
   }
   await recover(store, dispatcher, effects);
   const links = await startLinks(options, settings, keys.keys, ledger, clock, log);
@@ -162,12 +170,23 @@ async function compose(options: EnvironmentOptions, store: SqliteStore, clock: C
     links: linkReads(store, commits, clock, (id) => (links?.stats(id) ?? null) as Record<string, unknown> | null),
     projects: { list: () => store.projects(), get: (id) => store.project(id) },
     providers: {
-      list: () => [...adapters].map(([instance, adapter]) => ({ instance, kind: settings.config.providers[instance]?.kind ?? "custom", capabilities: adapter.capabilities })),
+      list: () =>
+        [...adapters].map(([instance, adapter]) => ({
+          instance,
+          kind: settings.config.providers[instance]?.kind ?? "custom",
+          capabilities: adapter.capabilities,
+        })),
     },
     publicKey: keys.keys.publicKey,
     actor: (id) => durableActorRef(store, commits, id, (command) => void door.dispatch(command)),
     changes: (after, limit) => commits.changesAfter(after, limit),
-    subscribe: (listener) => commits.onCommit((commit) => listener(commit, commits.changesAfter(commit - 1, 10_000).filter((c) => c.commit === commit))),
+    subscribe: (listener) =>
+      commits.onCommit((commit) =>
+        listener(
+          commit,
+          commits.changesAfter(commit - 1, 10_000).filter((c) => c.commit === commit),
+        ),
+      ),
     get lastCommit() {
       return store.lastCommit;
     },
@@ -177,7 +196,9 @@ async function compose(options: EnvironmentOptions, store: SqliteStore, clock: C
       incarnation: store.incarnation,
       isNewIncarnation: store.previousIncarnation !== null,
       commits: store.lastCommit,
-      counts: Object.fromEntries((["thread", "run", "transfer", "task", "link"] as const).map((kind) => [kind, store.countActors(kind)])) as never,
+      counts: Object.fromEntries(
+        (["thread", "run", "transfer", "task", "link"] as const).map((kind) => [kind, store.countActors(kind)]),
+      ) as never,
       setAside: store.setAside(),
       effectsSetAside: store.effectsSetAside().map((e) => ({ id: e.id, kind: e.request.kind, note: e.note })),
     }),
@@ -217,7 +238,7 @@ async function scratchFolder(dir: string, store: Store, ids: Identifiers, clock:
   const facts = new Map([[path, { path, repository: null, worktrees: [path] }]]);
   const receipt = await dispatcher.report({ type: "project.add", path, name: "scratch" }, [], facts);
   if (!receipt.ok) throw new CommandRefused(receipt.refusal);
-  return { projectId: receipt.result["projectId"] as Scratch["projectId"], path };
+  return { projectId: receipt.result.projectId as Scratch["projectId"], path };
 }
 
 async function startLinks(

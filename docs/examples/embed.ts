@@ -66,7 +66,9 @@ export async function main(say: (line: string) => void = console.log): Promise<v
     watching.unsubscribe();
 
     const answer = environment.threads.items(fork.threadId).findLast((item) => item.body.kind === "assistant_message");
-    say(`the fork's run ${run?.status}: ${answer?.body.kind === "assistant_message" && "text" in answer.body.content ? answer.body.content.text : ""}`);
+    say(
+      `the fork's run ${run?.status}: ${answer?.body.kind === "assistant_message" && "text" in answer.body.content ? answer.body.content.text : ""}`,
+    );
   } finally {
     await environment.close();
     await rm(dir, { recursive: true, force: true });

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { RunId, TransferId } from "../ids.ts";
+import { Content } from "../item.ts";
 import { Modes } from "../modes.ts";
 import { ProviderChoice } from "../provider.ts";
-import { RunEnding } from "../run.ts";
-import { Content } from "../item.ts";
 import { Refusal } from "../refusal.ts";
-import { StablePoint, ThreadInput, ThreadMark } from "../thread.ts";
+import { RunEnding } from "../run.ts";
 import { Title } from "../text.ts";
+import { StablePoint, ThreadInput, ThreadMark } from "../thread.ts";
 import { stamp } from "./common.ts";
 
 export const ThreadCreated = z.object({ type: z.literal("thread.created"), input: ThreadInput, ...stamp });

@@ -5,8 +5,8 @@ import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import type { ContextSourcePoint } from "../../schemas/transfer.ts";
 import { mergedUpTo } from "../runtime/merges.ts";
-import { pointAt } from "../runtime/source-point.ts";
 import type { Store } from "../runtime/ports/store.ts";
+import { pointAt } from "../runtime/source-point.ts";
 import { taskFrom, threadFrom } from "../runtime/typed-actors.ts";
 import { type BuildResult, buildHandoff, buildResultHandoff, buildTaskHandoff } from "./build.ts";
 import type { StartContext, WorkedOn } from "./outcomes.ts";
@@ -35,14 +35,20 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
   switch (input.type) {
     case "fork": {
       const items = retoldItems(store, inheritedSegments(store, thread));
-      const checkpoint = input.sourcePoint.givenAs === "checkpoint" && input.sourcePoint.checkpointId !== null ? store.checkpoint(input.sourcePoint.checkpointId) : null;
-      const subject = checkpoint === null ? ({ about: "fork" } as const) : ({ about: "checkpoint", workspaceRef: checkpoint.workspaceRef } as const);
+      const checkpoint =
+        input.sourcePoint.givenAs === "checkpoint" && input.sourcePoint.checkpointId !== null
+          ? store.checkpoint(input.sourcePoint.checkpointId)
+          : null;
+      const subject =
+        checkpoint === null ? ({ about: "fork" } as const) : ({ about: "checkpoint", workspaceRef: checkpoint.workspaceRef } as const);
       return { built: await buildHandoff({ ...common, subject, items, read }), basePoint: null, sourcePoint: null };
     }
     case "provider_handoff": {
       const whole = start.resume === null || start.tellsBase;
       const untold = new Set(start.tells);
-      const segments = segmentsBefore(store, thread, run.ordinal).filter((s) => (start.tellsBase ? !tellsForkedBase(start) || !s.inherited : !s.inherited));
+      const segments = segmentsBefore(store, thread, run.ordinal).filter((s) =>
+        start.tellsBase ? !tellsForkedBase(start) || !s.inherited : !s.inherited,
+      );
       const items = retoldItems(store, segments).filter((i) => whole || untold.has(i.runOrdinal));
       const about = !whole ? "missed" : thread.historyOrigin === "v1_import" && thread.provider === null ? "import" : "switch";
       const last = start.tells.at(-1);
@@ -55,7 +61,11 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
       const segment = { threadId: input.sourceThreadId, fromOrdinal: from, toOrdinal: input.sourcePoint.ordinal ?? 0, inherited: false };
       const title = threadFrom(store, input.sourceThreadId)?.title ?? "";
       const subject = { about: "merge_back", title: title === "" ? null : title } as const;
-      return { built: await buildHandoff({ ...common, subject, items: retoldItems(store, [segment]), read }), basePoint, sourcePoint: null };
+      return {
+        built: await buildHandoff({ ...common, subject, items: retoldItems(store, [segment]), read }),
+        basePoint,
+        sourcePoint: null,
+      };
     }
     case "subagent_spawn": {
       const handedOver = input.content === null ? null : read(input.content);
@@ -79,7 +89,12 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
 
 /** Something went wrong that is nobody's bad input (case H06). */
 export function buildingFailed(error: unknown) {
-  return refusal("orchestration_error", "handoff_failed", `building the handoff failed: ${error instanceof Error ? error.message : String(error)}`, "Send again; if it fails again, start from a fork or another provider.");
+  return refusal(
+    "orchestration_error",
+    "handoff_failed",
+    `building the handoff failed: ${error instanceof Error ? error.message : String(error)}`,
+    "Send again; if it fails again, start from a fork or another provider.",
+  );
 }
 
 function readerOf(store: Store): (content: Content) => string | null {

@@ -1,16 +1,16 @@
+import type { Command } from "../../schemas/command.ts";
 import type { ContextHandoff, HandoffBudget } from "../../schemas/handoff.ts";
 import type { EffectId, TransferId } from "../../schemas/ids.ts";
 import type { ProviderCapabilities, ProviderChoice } from "../../schemas/provider.ts";
 import { type Refusal, refusal } from "../../schemas/refusal.ts";
 import type { OpenPlan, Run, StartPlan } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
-import type { Command } from "../../schemas/command.ts";
+import { readText } from "../runtime/content.ts";
+import type { EffectHandler } from "../runtime/effect-runner.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Identifiers } from "../runtime/ports/identifiers.ts";
 import type { Store } from "../runtime/ports/store.ts";
-import type { EffectHandler } from "../runtime/effect-runner.ts";
 import type { Settings } from "../runtime/settings.ts";
-import { readText } from "../runtime/content.ts";
 import { runFrom, runsOf, threadFrom } from "../runtime/typed-actors.ts";
 import { buildArtefact, buildingFailed } from "./artefacts.ts";
 import type { StartContext, StartOutcome } from "./outcomes.ts";
@@ -45,10 +45,19 @@ export function prepareRun(o: PrepareOptions): EffectHandler<"run.prepare"> {
         await o.report({ type: "effects.closed", effectIds: [effectId], state: "done", note: "the run went on without it" });
         return;
       }
-      const fail = (error: Refusal, failed: TransferId[]) => o.report({ type: "run.unprepared", runId, attemptId, error, failed }, [effectId]);
+      const fail = (error: Refusal, failed: TransferId[]) =>
+        o.report({ type: "run.unprepared", runId, attemptId, error, failed }, [effectId]);
       const provider = run.requested ?? thread.preferred?.provider ?? thread.provider ?? o.settings.defaultProvider();
       if (provider === null) {
-        await fail(refusal("provider_unavailable", "none_configured", "no provider is configured", "Configure one in config.json, or name one with the message."), []);
+        await fail(
+          refusal(
+            "provider_unavailable",
+            "none_configured",
+            "no provider is configured",
+            "Configure one in config.json, or name one with the message.",
+          ),
+          [],
+        );
         return;
       }
       const start = resolveStartContext(o.store, o.ids, { thread, run, provider, capabilities: o.capabilities(provider.instance) });
@@ -70,7 +79,12 @@ export function prepareRun(o: PrepareOptions): EffectHandler<"run.prepare"> {
       const budget = budgetFor(o, provider);
       for (const outcome of worked) {
         if (outcome.outcome === "native") {
-          resolutions.push({ transferId: outcome.transfer.id, resolution: { kind: "native_fork", providerThreadRef: outcome.at.nativeRef }, basePoint: null, sourcePoint: null });
+          resolutions.push({
+            transferId: outcome.transfer.id,
+            resolution: { kind: "native_fork", providerThreadRef: outcome.at.nativeRef },
+            basePoint: null,
+            sourcePoint: null,
+          });
           continue;
         }
         const stored = outcome.reuse ? outcome.transfer.existing?.resolution : null;
@@ -110,7 +124,11 @@ async function tell(o: PrepareOptions, t: Telling, outcome: Extract<StartOutcome
     const { ok: _ok, exact: _exact, ...built } = artefact.built;
     const handoff: ContextHandoff = { ...built, id: o.ids.next("handoff"), transferId: outcome.transfer.id, createdAt: o.clock.now() };
     const resolution = { kind: handoff.kind, contextHandoffId: handoff.id };
-    return { ok: true, handoff, resolution: { transferId: outcome.transfer.id, resolution, basePoint: artefact.basePoint, sourcePoint: artefact.sourcePoint } };
+    return {
+      ok: true,
+      handoff,
+      resolution: { transferId: outcome.transfer.id, resolution, basePoint: artefact.basePoint, sourcePoint: artefact.sourcePoint },
+    };
   } catch (error) {
     return { ok: false, refusal: buildingFailed(error) };
   }

@@ -67,7 +67,13 @@ export function resolveStartContext(store: Store, ids: Identifiers, question: St
 }
 
 /** The transfer itself where what it is fits this provider, else its successor. */
-function workOn(ids: Identifiers, transfer: ContextTransfer, provider: ProviderChoice, at: NativePoint | null, start: StartContext): WorkedOn {
+function workOn(
+  ids: Identifiers,
+  transfer: ContextTransfer,
+  provider: ProviderChoice,
+  at: NativePoint | null,
+  start: StartContext,
+): WorkedOn {
   const sameProvider = transfer.targetProvider === provider.instance;
   const fits =
     transfer.status === "pending" ||
@@ -101,7 +107,8 @@ function successorOf(ids: Identifiers, old: ContextTransfer): TransferInput {
 
 /** Where a transfer can be honoured natively; a fork that this adapter refused once is retold, not tried again. */
 function nativePoint(store: Store, transfer: ContextTransfer, provider: ProviderChoice, can: ProviderCapabilities): NativePoint | null {
-  const refusedBefore = transfer.status === "failed" && transfer.targetProvider === provider.instance && transfer.resolution?.kind === "native_fork";
+  const refusedBefore =
+    transfer.status === "failed" && transfer.targetProvider === provider.instance && transfer.resolution?.kind === "native_fork";
   if (refusedBefore || transfer.status === "resolved_portable") return null;
   return nativePointOf(store, transfer, provider.instance, can);
 }

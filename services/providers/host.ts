@@ -64,7 +64,15 @@ export class ProviderHost {
       this.#o.clock.after(this.#o.interruptMs ?? defaultInterruptMs, () => {
         if (turn.hasEnded) return;
         void this.#letGo(runId);
-        void turn.end("interrupted", refusal("provider_unavailable", "interrupt_ignored", "the provider did not heed the interrupt", "Its process may still be working; the thread can go on."));
+        void turn.end(
+          "interrupted",
+          refusal(
+            "provider_unavailable",
+            "interrupt_ignored",
+            "the provider did not heed the interrupt",
+            "Its process may still be working; the thread can go on.",
+          ),
+        );
       });
       // Before the acceptance there is no turn to interrupt: waiting for it is given up instead (case R03).
       if (!turn.isAccepted) turn.abort.abort();
@@ -84,7 +92,12 @@ export class ProviderHost {
     },
     // The provider that had asked ended with the process: its question went with it.
     settle: async (_request, effectId) => {
-      await this.#o.report({ type: "effects.closed", effectIds: [effectId], state: "settled", note: "the provider's question ended with its process" });
+      await this.#o.report({
+        type: "effects.closed",
+        effectIds: [effectId],
+        state: "settled",
+        note: "the provider's question ended with its process",
+      });
     },
   };
 
@@ -95,7 +108,12 @@ export class ProviderHost {
 
   /** Lets go of everything; runs under way are closed as interrupted. */
   async close(): Promise<void> {
-    const stopped = refusal("orchestration_error", "environment_stopped", "the environment was stopped while this ran", "Send again to go on.");
+    const stopped = refusal(
+      "orchestration_error",
+      "environment_stopped",
+      "the environment was stopped while this ran",
+      "Send again to go on.",
+    );
     await Promise.allSettled(
       [...this.#turns.values()].map(async (turn) => {
         turn.abort.abort();
@@ -110,7 +128,8 @@ export class ProviderHost {
     const run = runFrom(this.#o.store, runId);
     const thread = run === null ? null : threadFrom(this.#o.store, run.threadId);
     if (run?.plan == null || thread === null || run.status !== "starting" || run.attempt?.id !== attemptId) {
-      if (run?.status === "interrupting" && run.attempt?.id === attemptId) await this.#o.report(ended(runId, attemptId, "interrupted"), [effectId]);
+      if (run?.status === "interrupting" && run.attempt?.id === attemptId)
+        await this.#o.report(ended(runId, attemptId, "interrupted"), [effectId]);
       else await this.#close(effectId);
       return;
     }
@@ -146,7 +165,14 @@ export class ProviderHost {
       return;
     }
     const failure = error instanceof ProviderFailure ? error : null;
-    const what = failure?.refusal ?? refusal("provider_unavailable", "start_failed", error instanceof Error ? error.message : String(error), "See ropewalk doctor, then send again.");
+    const what =
+      failure?.refusal ??
+      refusal(
+        "provider_unavailable",
+        "start_failed",
+        error instanceof Error ? error.message : String(error),
+        "See ropewalk doctor, then send again.",
+      );
     await turn.end("failed", what, { openFailed: failure?.openFailed ?? false });
   }
 
@@ -164,7 +190,15 @@ export class ProviderHost {
       await this.#detach(thread.id, live);
     }
     const adapter = this.#o.adapters.get(instance);
-    if (adapter === undefined) throw new ProviderFailure(refusal("provider_unavailable", "unknown_instance", `there is no provider instance "${instance}"`, "Choose one that is configured."));
+    if (adapter === undefined)
+      throw new ProviderFailure(
+        refusal(
+          "provider_unavailable",
+          "unknown_instance",
+          `there is no provider instance "${instance}"`,
+          "Choose one that is configured.",
+        ),
+      );
     const request: OpenSession = { cwd: this.#folderOf(thread), model, modes: run.modes, threadId: thread.id, ...how(plan.open) };
     const session = await unlessAborted(adapter.open(request, turn.abort.signal), turn.abort.signal);
     turn.session = session;
@@ -177,7 +211,12 @@ export class ProviderHost {
       await live.session.detach();
     } catch (cause) {
       throw new ProviderFailure(
-        refusal("provider_unavailable", "detach_failed", `${live.instance} did not let go of the conversation: ${cause instanceof Error ? cause.message : String(cause)}`, "Send again."),
+        refusal(
+          "provider_unavailable",
+          "detach_failed",
+          `${live.instance} did not let go of the conversation: ${cause instanceof Error ? cause.message : String(cause)}`,
+          "Send again.",
+        ),
         { cause },
       );
     }
@@ -213,7 +252,14 @@ export class ProviderHost {
   #folderOf(thread: AppThread): string {
     const path = thread.workspace.strategy === "existing" ? thread.workspace.path : this.#o.store.project(thread.projectId)?.path;
     if (path === undefined || !existsSync(path))
-      throw new ProviderFailure(refusal("invalid_request", "workspace_missing", `the folder ${path ?? "of the project"} is not there any more`, "Bring it back, or go on in a fork."));
+      throw new ProviderFailure(
+        refusal(
+          "invalid_request",
+          "workspace_missing",
+          `the folder ${path ?? "of the project"} is not there any more`,
+          "Bring it back, or go on in a fork.",
+        ),
+      );
     return path;
   }
 
@@ -225,15 +271,27 @@ export class ProviderHost {
     const adapter = this.#o.adapters.get(run.plan.provider.instance);
     const nativeRef = run.plan.open.kind === "resume" ? run.plan.open.nativeRef : null;
     const cwd = this.#o.store.project(thread.projectId)?.path ?? ".";
-    const found = (await adapter?.lookup({ cwd, threadId: thread.id, nativeRef, attemptId }).catch(() => null)) ?? { outcome: "unknown" as const };
+    const found = (await adapter?.lookup({ cwd, threadId: thread.id, nativeRef, attemptId }).catch(() => null)) ?? {
+      outcome: "unknown" as const,
+    };
     if (found.outcome === "absent" && run.status === "starting") return this.#start(runId, attemptId, effectId);
     if (found.outcome === "accepted") {
       await this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: found.nativeRef, turnRef: found.turnRef }, [effectId]);
-      const stopped = refusal("orchestration_error", "environment_stopped", "the environment stopped while the provider worked on this", "Send again to go on; the provider knows what it was told.");
+      const stopped = refusal(
+        "orchestration_error",
+        "environment_stopped",
+        "the environment stopped while the provider worked on this",
+        "Send again to go on; the provider knows what it was told.",
+      );
       await this.#o.report({ ...ended(runId, attemptId, "interrupted"), error: stopped, turnRef: found.turnRef });
       return;
     }
-    const unknown = refusal("orchestration_error", "outcome_unknown", "nobody can say whether the provider took this message before the environment stopped", "Send again; what it is told is marked as a possible repeat.");
+    const unknown = refusal(
+      "orchestration_error",
+      "outcome_unknown",
+      "nobody can say whether the provider took this message before the environment stopped",
+      "Send again; what it is told is marked as a possible repeat.",
+    );
     await this.#o.report({ ...ended(runId, attemptId, "interrupted"), error: found.outcome === "absent" ? null : unknown }, [effectId]);
   }
 
@@ -260,7 +318,8 @@ function how(open: NonNullable<Run["plan"]>["open"]) {
 /** An open that goes on although it was given up is let go of as soon as it is there. */
 function unlessAborted(opening: Promise<ProviderSession>, signal: AbortSignal): Promise<ProviderSession> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new ProviderFailure(refusal("provider_unavailable", "open_aborted", "opening the conversation was given up", "Send again.")));
+    const giveUp = () =>
+      reject(new ProviderFailure(refusal("provider_unavailable", "open_aborted", "opening the conversation was given up", "Send again.")));
     signal.addEventListener("abort", giveUp, { once: true });
     opening.then(
       (session) => {

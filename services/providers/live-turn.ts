@@ -97,12 +97,21 @@ export class LiveTurn {
         return;
       case "item":
         if (event.body.kind === "assistant_message") this.#partial = "";
-        void this.#host.report({ type: "run.items", ...this.#ids, items: [{ body: event.body, nativeId: event.nativeId, truncated: event.truncated ?? false }] });
+        void this.#host.report({
+          type: "run.items",
+          ...this.#ids,
+          items: [{ body: event.body, nativeId: event.nativeId, truncated: event.truncated ?? false }],
+        });
         return;
       case "request_opened": {
         const { requestId, question, text, options } = event;
         const body = { kind: "approval" as const, requestId, question, content: { text }, options };
-        void this.#host.report({ type: "run.request_opened", ...this.#ids, request: { requestId, question }, item: { body, nativeId: null, truncated: false } });
+        void this.#host.report({
+          type: "run.request_opened",
+          ...this.#ids,
+          request: { requestId, question },
+          item: { body, nativeId: null, truncated: false },
+        });
         return;
       }
       case "request_closed":
@@ -131,7 +140,12 @@ export class LiveTurn {
       const minutes = Math.round(this.#leaseMs / 60_000);
       void this.end(
         "interrupted",
-        refusal("provider_unavailable", "lease_expired", `the provider gave no sign of life for ${minutes > 0 ? `${minutes} min` : `${this.#leaseMs} ms`}`, "Send again."),
+        refusal(
+          "provider_unavailable",
+          "lease_expired",
+          `the provider gave no sign of life for ${minutes > 0 ? `${minutes} min` : `${this.#leaseMs} ms`}`,
+          "Send again.",
+        ),
       );
     });
   }

@@ -22,12 +22,25 @@ export function modeCap(context: PlanContext, grant: GrantKind | null = null): M
 /** Modes as wished, within the cap: what was asked for beyond it is refused, what nobody asked for is narrowed. */
 export function settleModes(wish: ModeWish, unasked: Modes, cap: Modes): Modes {
   const fallback = narrower(unasked, cap);
-  const modes = { runtimeMode: wish.runtimeMode ?? fallback.runtimeMode, interactionMode: wish.interactionMode ?? fallback.interactionMode };
+  const modes = {
+    runtimeMode: wish.runtimeMode ?? fallback.runtimeMode,
+    interactionMode: wish.interactionMode ?? fallback.interactionMode,
+  };
   const beyond = escalation(modes, cap);
   if (beyond === "runtime")
-    refuse("runtime_mode_escalation_denied", "beyond_cap", `${modes.runtimeMode} is broader than ${cap.runtimeMode}`, `Ask for ${cap.runtimeMode} or narrower.`);
+    refuse(
+      "runtime_mode_escalation_denied",
+      "beyond_cap",
+      `${modes.runtimeMode} is broader than ${cap.runtimeMode}`,
+      `Ask for ${cap.runtimeMode} or narrower.`,
+    );
   if (beyond === "interaction")
-    refuse("interaction_mode_escalation_denied", "beyond_cap", `${modes.interactionMode} is broader than ${cap.interactionMode}`, `Ask for ${cap.interactionMode}.`);
+    refuse(
+      "interaction_mode_escalation_denied",
+      "beyond_cap",
+      `${modes.interactionMode} is broader than ${cap.interactionMode}`,
+      `Ask for ${cap.interactionMode}.`,
+    );
   return modes;
 }
 
@@ -37,7 +50,12 @@ export function needGrant(context: PlanContext, kind: GrantKind | null) {
   const link = caller.kind === "link" ? context.settings.link(caller.linkId) : null;
   const grant = link?.grants.find((g) => g.kind === kind);
   if (grant === undefined)
-    refuse("capability_denied", "not_granted", `the link has no grant ${kind ?? "for this"}`, "The other side's owner can grant it on their link.");
+    refuse(
+      "capability_denied",
+      "not_granted",
+      `the link has no grant ${kind ?? "for this"}`,
+      "The other side's owner can grant it on their link.",
+    );
   return grant;
 }
 
@@ -45,14 +63,31 @@ export function needGrant(context: PlanContext, kind: GrantKind | null) {
 export function mayChange(context: PlanContext, thread: AppThread): void {
   const { caller } = context;
   if (caller.kind === "link" && (thread.linkOrigin === null || thread.linkOrigin.linkId !== caller.linkId))
-    refuse("capability_denied", "not_started_by_link", `${thread.id} was not started by this link`, "A link may change only what it started.");
+    refuse(
+      "capability_denied",
+      "not_started_by_link",
+      `${thread.id} was not started by this link`,
+      "A link may change only what it started.",
+    );
   if (caller.kind === "thread") {
     const own = needThread(context, caller.threadId);
     if (own.linkOrigin !== null && thread.linkOrigin?.linkId !== own.linkOrigin.linkId)
-      refuse("capability_denied", "not_started_by_link", `${thread.id} was not started by the link that started the caller`, "It may change only what carries its own stamp.");
+      refuse(
+        "capability_denied",
+        "not_started_by_link",
+        `${thread.id} was not started by the link that started the caller`,
+        "It may change only what carries its own stamp.",
+      );
     const beyond = escalation(thread.modes, own.modes);
-    if (beyond === "runtime") refuse("runtime_mode_escalation_denied", "beyond_cap", `${thread.id} has broader modes than the caller`, "Ask a person to do it.");
-    if (beyond === "interaction") refuse("interaction_mode_escalation_denied", "beyond_cap", `${thread.id} has broader modes than the caller`, "Ask a person to do it.");
+    if (beyond === "runtime")
+      refuse("runtime_mode_escalation_denied", "beyond_cap", `${thread.id} has broader modes than the caller`, "Ask a person to do it.");
+    if (beyond === "interaction")
+      refuse(
+        "interaction_mode_escalation_denied",
+        "beyond_cap",
+        `${thread.id} has broader modes than the caller`,
+        "Ask a person to do it.",
+      );
   }
 }
 
@@ -69,7 +104,12 @@ export function mayUseLink(context: PlanContext, thread: AppThread | null, envir
   const { caller } = context;
   const stamp = thread?.linkOrigin ?? (caller.kind === "thread" ? needThread(context, caller.threadId).linkOrigin : null);
   if (caller.kind === "link" || (stamp !== null && stamp.environmentId !== environmentId))
-    refuse("capability_denied", "no_chaining", "what a link started may not use other links", "Ask a person of this environment to send it on.");
+    refuse(
+      "capability_denied",
+      "no_chaining",
+      "what a link started may not use other links",
+      "Ask a person of this environment to send it on.",
+    );
 }
 
 export function createdBy(caller: Caller): "user" | "agent" | "system" {

@@ -19,12 +19,28 @@ export function loadOrCreateConfig(dir: string): ConfigResult {
   try {
     parsed = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    return { ok: false, refusal: refusal("invalid_request", "config_unreadable", `${path} is not JSON: ${error instanceof Error ? error.message : error}`, "Correct it, or move it away to have a fresh one made.") };
+    return {
+      ok: false,
+      refusal: refusal(
+        "invalid_request",
+        "config_unreadable",
+        `${path} is not JSON: ${error instanceof Error ? error.message : error}`,
+        "Correct it, or move it away to have a fresh one made.",
+      ),
+    };
   }
   const checked = EnvironmentConfig.safeParse(parsed);
   if (checked.success) return { ok: true, config: checked.data, created: false };
   const issues = checked.error.issues.slice(0, 5).map((i) => `${i.path.join(".") || "(top)"}: ${i.message}`);
-  return { ok: false, refusal: refusal("invalid_request", "config_invalid", `${path}: ${issues.join("; ")}`, "Correct the named members; see the configuration page of the guide.") };
+  return {
+    ok: false,
+    refusal: refusal(
+      "invalid_request",
+      "config_invalid",
+      `${path}: ${issues.join("; ")}`,
+      "Correct the named members; see the configuration page of the guide.",
+    ),
+  };
 }
 
 /** Written whole or not at all. */

@@ -157,7 +157,8 @@ export class Dispatcher {
   #decide(waiting: Waiting, overlay: Overlay): Receipt {
     if (waiting.digest !== null) {
       const before = overlay.receipt(waiting.id);
-      if (before !== null) return before.digest === waiting.digest ? repeated(before.response as Receipt) : refused(waiting.id, conflict(waiting.id));
+      if (before !== null)
+        return before.digest === waiting.digest ? repeated(before.response as Receipt) : refused(waiting.id, conflict(waiting.id));
     }
     const mark = overlay.mark();
     const receipt = this.#plan(waiting, overlay);
@@ -192,9 +193,15 @@ const closing = refusal("orchestration_error", "closing", "the environment is sh
 const conflict = (id: CommandId) =>
   refusal("idempotency_conflict", "command_differs", `${id} was used for another command`, "Use a fresh id for another command.");
 const internal = (error: unknown) =>
-  refusal("orchestration_error", "internal", error instanceof Error ? error.message : String(error), "Report it with the output of ropewalk doctor.", {
-    stack: error instanceof Error ? error.stack : null,
-  });
+  refusal(
+    "orchestration_error",
+    "internal",
+    error instanceof Error ? error.message : String(error),
+    "Report it with the output of ropewalk doctor.",
+    {
+      stack: error instanceof Error ? error.stack : null,
+    },
+  );
 
 function storeRefusal(error: Error): Refusal {
   if (error instanceof StoreFailure) return refusal("orchestration_error", error.reason, error.message, error.hint);

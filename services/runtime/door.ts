@@ -1,9 +1,9 @@
+import type { z } from "zod";
 import { Caller, PublicCommand, type Receipt } from "../../schemas/command.ts";
 import { CommandId } from "../../schemas/ids.ts";
 import { refusal } from "../../schemas/refusal.ts";
-import type { z } from "zod";
-import type { DispatchOptions } from "./environment-api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import type { DispatchOptions } from "./environment-api.ts";
 import type { FactFinder, Facts, FolderFacts } from "./facts.ts";
 import type { Identifiers } from "./ports/identifiers.ts";
 import type { Store } from "./ports/store.ts";
@@ -40,10 +40,16 @@ export class Door {
   async #factsFor(command: PublicCommand): Promise<Facts> {
     const paths = new Set<string>();
     if (command.type === "project.add") paths.add(command.path);
-    const named = command.type === "thread.create" && command.workspace?.strategy === "existing" ? command.workspace.path : command.type === "thread.import" ? command.import.worktreePath : undefined;
+    const named =
+      command.type === "thread.create" && command.workspace?.strategy === "existing"
+        ? command.workspace.path
+        : command.type === "thread.import"
+          ? command.import.worktreePath
+          : undefined;
     if (named !== undefined) {
       paths.add(named);
-      const projectId = command.type === "thread.create" ? command.projectId : command.type === "thread.import" ? command.import.projectId : undefined;
+      const projectId =
+        command.type === "thread.create" ? command.projectId : command.type === "thread.import" ? command.import.projectId : undefined;
       const project = projectId === undefined ? null : this.#store.project(projectId);
       if (project !== null) paths.add(project.path);
     }
@@ -54,7 +60,10 @@ export class Door {
 }
 
 function refuse(commandId: CommandId, message: string, reason = "malformed"): Receipt {
-  const hint = reason === "limit_exceeded" ? "Make it shorter; the limits are in the reference of commands." : "Correct the named members; the reference of commands has their shapes.";
+  const hint =
+    reason === "limit_exceeded"
+      ? "Make it shorter; the limits are in the reference of commands."
+      : "Correct the named members; the reference of commands has their shapes.";
   return { ok: false, commandId, refusal: refusal("invalid_request", reason, message, hint), repeated: false };
 }
 

@@ -1,8 +1,21 @@
-import type { Caller, PublicCommand, Receipt, ResultOf } from "../../schemas/command.ts";
 import type { Checkpoint } from "../../schemas/checkpoint.ts";
+import type { Caller, PublicCommand, Receipt, ResultOf } from "../../schemas/command.ts";
 import type { Change } from "../../schemas/feed.ts";
 import type { ContextHandoff } from "../../schemas/handoff.ts";
-import type { ActorId, ActorKind, CommandId, EnvironmentId, HandoffId, LinkId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
+import type {
+  ActorId,
+  ActorKind,
+  CommandId,
+  EnvironmentId,
+  HandoffId,
+  LinkId,
+  ProjectId,
+  RequestId,
+  RunId,
+  TaskId,
+  ThreadId,
+  TransferId,
+} from "../../schemas/ids.ts";
 import type { VisibleItem } from "../../schemas/item.ts";
 import type { Link, LinkPosition } from "../../schemas/link.ts";
 import type { Project } from "../../schemas/project.ts";
@@ -157,4 +170,3 @@ export class CommandRefused extends Error {
     this.refusal = refusal;
   }
 }
-

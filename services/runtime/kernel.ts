@@ -1,4 +1,4 @@
-import { initialTransition, transition, type AnyActorLogic, type AnyMachineSnapshot, type AnyStateMachine, type StateValue } from "xstate";
+import { type AnyActorLogic, type AnyMachineSnapshot, type AnyStateMachine, initialTransition, type StateValue, transition } from "xstate";
 import type { Emission } from "../../schemas/emission.ts";
 
 /** A resting actor: what the store keeps. The status is the top-level key of `state`. */

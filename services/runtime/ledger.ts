@@ -1,4 +1,4 @@
-import { type Command } from "../../schemas/command.ts";
+import type { Command } from "../../schemas/command.ts";
 import type { LinkId } from "../../schemas/ids.ts";
 import type { LinkPosition } from "../../schemas/link.ts";
 import type { Dispatcher } from "./dispatcher.ts";

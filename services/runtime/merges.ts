@@ -13,5 +13,8 @@ export function mergesOf(source: ActorSource, fork: ThreadId, parent: ThreadId):
 /** Up to where the parent was told of the fork: the source point of the last consumed merge-back of the pair, if any. */
 export function mergedUpTo(source: ActorSource, fork: ThreadId, parent: ThreadId): ContextSourcePoint | null {
   const consumed = mergesOf(source, fork, parent).filter((t) => t.status === "consumed");
-  return consumed.reduce<ContextSourcePoint | null>((last, t) => ((last?.ordinal ?? -1) >= (t.sourcePoint.ordinal ?? 0) ? last : t.sourcePoint), null);
+  return consumed.reduce<ContextSourcePoint | null>(
+    (last, t) => ((last?.ordinal ?? -1) >= (t.sourcePoint.ordinal ?? 0) ? last : t.sourcePoint),
+    null,
+  );
 }

@@ -1,11 +1,11 @@
 import type { Emission } from "../../schemas/emission.ts";
 import type { EnvironmentId, LinkId, RequestId } from "../../schemas/ids.ts";
 import type { LinkBody, LinkRequest } from "../../schemas/wire.ts";
+import { readText } from "./content.ts";
 import { contentDigest, nextLinkDigest } from "./link-digest.ts";
+import type { Overlay } from "./overlay.ts";
 import { digestOrigin } from "./ports/link-ledger.ts";
 import type { LinkRow } from "./ports/store.ts";
-import type { Overlay } from "./overlay.ts";
-import { readText } from "./content.ts";
 import { refuse } from "./refused.ts";
 import type { Settings } from "./settings.ts";
 import type { Outgoing } from "./unit-of-work.ts";
@@ -50,7 +50,12 @@ export class Outbox implements Outgoing {
     const linkId = this.#linkTo(to);
     // Cancelling is never held back: it makes the peer's work less.
     if (request.kind !== "task.cancel" && this.#overlay.store.outboxCount(linkId) >= this.#settings.linkBacklog)
-      refuse("orchestration_error", "link_backlogged", `too much waits to be sent to ${to}`, "Wait until the peer is reachable again: ropewalk link list");
+      refuse(
+        "orchestration_error",
+        "link_backlogged",
+        `too much waits to be sent to ${to}`,
+        "Wait until the peer is reachable again: ropewalk link list",
+      );
     this.#overlay.putOutgoingRequest({ requestId, environmentId: to, kind: request.kind, subject, answer: null });
     this.write(to, { type: "request", requestId, request });
   }

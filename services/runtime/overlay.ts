@@ -1,14 +1,36 @@
 import type { Checkpoint } from "../../schemas/checkpoint.ts";
-import type { EffectState } from "../../schemas/effect.ts";
-import type { EffectRequest } from "../../schemas/effect.ts";
+import type { EffectRequest, EffectState } from "../../schemas/effect.ts";
 import type { ContextHandoff } from "../../schemas/handoff.ts";
-import type { ActorId, CommandId, EffectId, EnvironmentId, ItemId, LinkId, ProjectId, ProviderThreadId, RequestId, RunId, ThreadId } from "../../schemas/ids.ts";
+import type {
+  ActorId,
+  CommandId,
+  EffectId,
+  EnvironmentId,
+  ItemId,
+  LinkId,
+  ProjectId,
+  ProviderThreadId,
+  RequestId,
+  RunId,
+  ThreadId,
+} from "../../schemas/ids.ts";
 import type { NewItem } from "../../schemas/item.ts";
 import type { LinkPosition } from "../../schemas/link.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderThread } from "../../schemas/provider.ts";
 import type { OutboxMessage } from "./ports/link-ledger.ts";
-import type { ActorQuery, ActorRow, CommitBatch, IncomingRequestRow, JournalRow, KeptMessageRow, LinkRow, OutgoingRequestRow, ReceiptRow, Store } from "./ports/store.ts";
+import type {
+  ActorQuery,
+  ActorRow,
+  CommitBatch,
+  IncomingRequestRow,
+  JournalRow,
+  KeptMessageRow,
+  LinkRow,
+  OutgoingRequestRow,
+  ReceiptRow,
+  Store,
+} from "./ports/store.ts";
 
 /** Where committed actors are read from: the cache of hot ones, then the store. */
 export interface CommittedActors {
@@ -128,7 +150,12 @@ export class Overlay {
   }
 
   #touched(query: ActorQuery): ActorRow[] {
-    const key = query.owner !== undefined ? `${query.kind}|owner|${query.owner}` : query.peer !== undefined ? `${query.kind}|peer|${query.peer}` : null;
+    const key =
+      query.owner !== undefined
+        ? `${query.kind}|owner|${query.owner}`
+        : query.peer !== undefined
+          ? `${query.kind}|peer|${query.peer}`
+          : null;
     if (key === null) return [...this.#actors.values()].filter((r) => r.kind === query.kind);
     return [...(this.#index.get(key) ?? [])].flatMap((id) => this.#actors.get(id) ?? []);
   }
@@ -206,8 +233,10 @@ export class Overlay {
   link = (id: LinkId) => this.#read(`link ${id}`, () => this.store.link(id));
   putLink = (row: LinkRow) => this.#write(`link ${row.linkId}`, row, this.#batch.links);
 
-  incomingRequest = (environmentId: EnvironmentId, id: RequestId) => this.#read(`in ${environmentId} ${id}`, () => this.store.incomingRequest(environmentId, id));
-  putIncomingRequest = (row: IncomingRequestRow) => this.#write(`in ${row.environmentId} ${row.requestId}`, row, this.#batch.incomingRequests);
+  incomingRequest = (environmentId: EnvironmentId, id: RequestId) =>
+    this.#read(`in ${environmentId} ${id}`, () => this.store.incomingRequest(environmentId, id));
+  putIncomingRequest = (row: IncomingRequestRow) =>
+    this.#write(`in ${row.environmentId} ${row.requestId}`, row, this.#batch.incomingRequests);
   outgoingRequest = (id: RequestId) => this.#read(`out ${id}`, () => this.store.outgoingRequest(id));
   putOutgoingRequest = (row: OutgoingRequestRow) => this.#write(`out ${row.requestId}`, row, this.#batch.outgoingRequests);
 

@@ -33,7 +33,8 @@ export type Plan<T extends CommandType> = (command: CommandOf<T>, context: PlanC
 
 export function needThread(context: PlanContext, id: ThreadId): AppThread {
   const thread = threadFrom(context.overlay, id);
-  if (thread === null || thread.status === "deleted") refuse("thread_not_found", "unknown_thread", `there is no thread ${id}`, "List threads with: ropewalk ls");
+  if (thread === null || thread.status === "deleted")
+    refuse("thread_not_found", "unknown_thread", `there is no thread ${id}`, "List threads with: ropewalk ls");
   return thread;
 }
 
@@ -49,7 +50,10 @@ export function needTask(context: PlanContext, id: TaskId): Task {
   return task;
 }
 
-export function addItem(context: PlanContext, item: Pick<NewItem, "threadId" | "runId" | "runOrdinal"> & { body: ItemBody } & Partial<NewItem>): ItemId {
+export function addItem(
+  context: PlanContext,
+  item: Pick<NewItem, "threadId" | "runId" | "runOrdinal"> & { body: ItemBody } & Partial<NewItem>,
+): ItemId {
   const id = context.uow.ids.next("item");
   context.overlay.addItem({
     nativeId: null,

@@ -14,7 +14,9 @@ const served = ["starting", "running", "waiting", "interrupting"];
  */
 export async function recover(store: Store, dispatcher: Dispatcher, effects: EffectRunner): Promise<void> {
   const open = store.openEffects();
-  const startsToCome = new Set(open.filter((e) => e.request.kind === "provider.start").map((e) => ("attemptId" in e.request ? e.request.attemptId : "")));
+  const startsToCome = new Set(
+    open.filter((e) => e.request.kind === "provider.start").map((e) => ("attemptId" in e.request ? e.request.attemptId : "")),
+  );
   await effects.recover(open.filter((e) => e.state === "started"));
   const stopped = refusal("orchestration_error", "environment_stopped", "the environment stopped while this ran", "Send again to go on.");
   const orphans = store

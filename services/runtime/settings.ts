@@ -1,7 +1,7 @@
 import type { EnvironmentConfig } from "../../schemas/config.ts";
 import type { EnvironmentId, LinkId, ProjectId } from "../../schemas/ids.ts";
-import type { LinkConfig } from "../../schemas/link.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { LinkConfig } from "../../schemas/link.ts";
 import { defaultModes, type Modes } from "../../schemas/modes.ts";
 import type { ProviderChoice } from "../../schemas/provider.ts";
 

@@ -39,7 +39,11 @@ export function openTasksOf(source: ActorSource, threadId: ThreadId): Task[] {
 }
 
 /** A thread's runs by ordinal, within bounds. */
-export function runsOf(source: ActorSource, threadId: ThreadId, bounds: { min?: number; max?: number; statuses?: readonly string[] } = {}): Run[] {
+export function runsOf(
+  source: ActorSource,
+  threadId: ThreadId,
+  bounds: { min?: number; max?: number; statuses?: readonly string[] } = {},
+): Run[] {
   return source
     .actorsBy({
       kind: "run",

@@ -6,12 +6,12 @@ import type { TaskCreated } from "../../schemas/events/task.ts";
 import type { ThreadCreated } from "../../schemas/events/thread.ts";
 import type { TransferCreated } from "../../schemas/events/transfer.ts";
 import { type ActorId, type ActorKind, actorKindOf } from "../../schemas/ids.ts";
+import { type ActorKeys, actorKeys } from "./actor-keys.ts";
+import { statusOf } from "./kernel.ts";
+import { kernels } from "./kernels.ts";
+import type { Overlay } from "./overlay.ts";
 import type { Identifiers } from "./ports/identifiers.ts";
 import type { ActorRow } from "./ports/store.ts";
-import { type ActorKeys, actorKeys } from "./actor-keys.ts";
-import { kernels } from "./kernels.ts";
-import { statusOf } from "./kernel.ts";
-import type { Overlay } from "./overlay.ts";
 import { refuse } from "./refused.ts";
 
 type Created = Unstamped<ThreadCreated | RunCreated | TransferCreated | TaskCreated | LinkCreated>;
@@ -85,15 +85,22 @@ export class UnitOfWork {
 
   #step(to: ActorId, unstamped: { type: string }, recordIgnored: boolean): "applied" | "ignored" {
     const row = this.overlay.actor(to);
-    if (row === null) refuse("orchestration_error", "actor_missing", `${to} is not in the store`, "It may have been set aside; see ropewalk doctor.");
+    if (row === null)
+      refuse("orchestration_error", "actor_missing", `${to} is not in the store`, "It may have been set aside; see ropewalk doctor.");
     const event = { ...unstamped, at: this.now, eid: this.ids.uuid() };
     const verdict = kernels[row.kind].step(row, event);
     if (verdict.kind === "rejected")
-      refuse("invalid_request", `not_${verdict.reason === "terminal" ? "after_its_end" : "allowed_now"}`, `${to} is ${row.status}: ${event.type} is not allowed`, "Look at its present state and send what fits it.", {
-        actorId: to,
-        status: row.status,
-        event: event.type,
-      });
+      refuse(
+        "invalid_request",
+        `not_${verdict.reason === "terminal" ? "after_its_end" : "allowed_now"}`,
+        `${to} is ${row.status}: ${event.type} is not allowed`,
+        "Look at its present state and send what fits it.",
+        {
+          actorId: to,
+          status: row.status,
+          event: event.type,
+        },
+      );
     if (verdict.kind === "ignored") {
       if (recordIgnored)
         this.overlay.addJournal({ actorId: to, kind: row.kind, seq: 0, event, from: row.status, to: row.status, verdict: "ignored" });

@@ -3,7 +3,17 @@ import type { ActorId, ActorKind } from "../../schemas/ids.ts";
 import type { ActorQuery, ActorRow, StoredJournalRow } from "../runtime/ports/store.ts";
 
 type Stored = Omit<ActorRow, "state" | "context"> & { state: string; context: string };
-type StoredEvent = { commit_seq: number; idx: number; actor_id: string; kind: string; seq: number; event: string; from_status: string | null; to_status: string; verdict: string };
+type StoredEvent = {
+  commit_seq: number;
+  idx: number;
+  actor_id: string;
+  kind: string;
+  seq: number;
+  event: string;
+  from_status: string | null;
+  to_status: string;
+  verdict: string;
+};
 
 const columns = "id, kind, version, seq, state, status, owner, peer, ordinal, context";
 
@@ -44,7 +54,9 @@ export class ActorRows {
   journal(query: { actorId?: ActorId; afterCommit?: number; limit: number }): StoredJournalRow[] {
     const rows =
       query.actorId === undefined
-        ? this.#db.prepare("select * from journal where commit_seq > ? order by commit_seq, idx limit ?").all(query.afterCommit ?? 0, query.limit)
+        ? this.#db
+            .prepare("select * from journal where commit_seq > ? order by commit_seq, idx limit ?")
+            .all(query.afterCommit ?? 0, query.limit)
         : this.#db
             .prepare("select * from journal where actor_id = ? and commit_seq > ? order by commit_seq, idx limit ?")
             .all(query.actorId, query.afterCommit ?? 0, query.limit);

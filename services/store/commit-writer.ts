@@ -18,7 +18,18 @@ export class CommitWriter {
     const json = JSON.stringify;
     run("insert into commits values (?, ?)", seq, batch.at);
     batch.journal.forEach((j, i) => {
-      run("insert into journal values (?, ?, ?, ?, ?, ?, ?, ?, ?)", seq, i, j.actorId, j.kind, j.seq, json(j.event), j.from, j.to, j.verdict);
+      run(
+        "insert into journal values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        seq,
+        i,
+        j.actorId,
+        j.kind,
+        j.seq,
+        json(j.event),
+        j.from,
+        j.to,
+        j.verdict,
+      );
     });
     for (const a of batch.actors) {
       const state = json(a.state);
@@ -27,7 +38,17 @@ export class CommitWriter {
         `insert into actors values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          on conflict do update set version = excluded.version, seq = excluded.seq, state = excluded.state, status = excluded.status,
            owner = excluded.owner, peer = excluded.peer, ordinal = excluded.ordinal, context = excluded.context, commit_seq = excluded.commit_seq`,
-        a.id, a.kind, a.version, a.seq, state, a.status, a.owner, a.peer, a.ordinal, context, seq,
+        a.id,
+        a.kind,
+        a.version,
+        a.seq,
+        state,
+        a.status,
+        a.owner,
+        a.peer,
+        a.ordinal,
+        context,
+        seq,
       );
       if (a.seq % historyEvery === 0)
         run("insert or replace into actor_history values (?, ?, ?, ?, ?, ?)", a.id, a.seq, seq, a.version, state, context);
@@ -36,13 +57,22 @@ export class CommitWriter {
     for (const i of batch.items)
       run(
         "insert into items (id, thread_id, run_id, run_ordinal, native_id, truncated, created_at, body, commit_seq) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        i.id, i.threadId, i.runId, i.runOrdinal, i.nativeId, i.truncated ? 1 : 0, i.createdAt, json(i.body), seq,
+        i.id,
+        i.threadId,
+        i.runId,
+        i.runOrdinal,
+        i.nativeId,
+        i.truncated ? 1 : 0,
+        i.createdAt,
+        json(i.body),
+        seq,
       );
     for (const c of batch.checkpoints) run("insert into checkpoints values (?, ?, ?, ?)", c.id, c.threadId, c.ordinal, json(c));
     for (const h of batch.handoffs) run("insert into handoffs values (?, ?, ?)", h.id, h.transferId, json(h));
     for (const p of batch.providerThreads) run("insert or replace into provider_threads values (?, ?, ?)", p.id, p.threadId, json(p));
     for (const p of batch.projects) run("insert or replace into projects values (?, ?)", p.id, json(p));
-    for (const e of batch.effects) run("insert into effects (id, commit_seq, request, state) values (?, ?, ?, 'pending')", e.id, seq, json(e.request));
+    for (const e of batch.effects)
+      run("insert into effects (id, commit_seq, request, state) values (?, ?, ?, 'pending')", e.id, seq, json(e.request));
     for (const e of batch.effectStates)
       run("update effects set state = ?, note = ?, tries = tries + (? = 'started') where id = ?", e.state, e.note, e.state, e.id);
     for (const r of batch.receipts) run("insert into receipts values (?, ?, ?, ?)", r.commandId, r.digest, json(r.response), seq);
@@ -62,9 +92,14 @@ export class CommitWriter {
     for (const r of batch.outgoingRequests)
       run(
         "insert or replace into outgoing_requests values (?, ?, ?, ?, ?)",
-        r.requestId, r.environmentId, r.kind, r.subject, r.answer === null ? null : JSON.stringify(r.answer),
+        r.requestId,
+        r.environmentId,
+        r.kind,
+        r.subject,
+        r.answer === null ? null : JSON.stringify(r.answer),
       );
-    for (const k of batch.keptMessages) run("insert or ignore into kept_messages values (?, ?, ?, ?, ?)", k.linkId, k.epoch, k.number, k.raw, k.reason);
+    for (const k of batch.keptMessages)
+      run("insert or ignore into kept_messages values (?, ?, ?, ?, ?)", k.linkId, k.epoch, k.number, k.raw, k.reason);
   }
 
   #prepare(sql: string): StatementSync {

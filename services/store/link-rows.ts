@@ -5,7 +5,15 @@ import type { LinkAnswer } from "../../schemas/wire.ts";
 import type { OutboxMessage } from "../runtime/ports/link-ledger.ts";
 import type { IncomingRequestRow, KeptMessageRow, LinkRow, OutgoingRequestRow } from "../runtime/ports/store.ts";
 
-type StoredOutbox = { epoch: number; number: number; kind: string; request_id: string | null; body: string; digest: string; commit_seq: number };
+type StoredOutbox = {
+  epoch: number;
+  number: number;
+  kind: string;
+  request_id: string | null;
+  body: string;
+  digest: string;
+  commit_seq: number;
+};
 type StoredOutgoing = { request_id: string; environment_id: string; kind: string; subject: string; answer: string | null };
 
 /** Reads what links need: positions, the outbox, requests of both directions, messages that were set aside. */
@@ -55,12 +63,16 @@ export class LinkRows {
     const rows =
       environmentId === undefined
         ? this.#db.prepare("select * from outgoing_requests where answer is null order by request_id").all()
-        : this.#db.prepare("select * from outgoing_requests where environment_id = ? and answer is null order by request_id").all(environmentId);
+        : this.#db
+            .prepare("select * from outgoing_requests where environment_id = ? and answer is null order by request_id")
+            .all(environmentId);
     return (rows as unknown as StoredOutgoing[]).map(parseOutgoing);
   }
 
   kept(linkId: LinkId): KeptMessageRow[] {
-    const rows = this.#db.prepare("select epoch, number, raw, reason from kept_messages where link_id = ? order by epoch, number").all(linkId);
+    const rows = this.#db
+      .prepare("select epoch, number, raw, reason from kept_messages where link_id = ? order by epoch, number")
+      .all(linkId);
     return (rows as { epoch: number; number: number; raw: string; reason: string }[]).map((r) => ({ linkId, ...r }));
   }
 }

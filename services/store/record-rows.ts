@@ -17,11 +17,13 @@ export class RecordRows {
   }
 
   checkpoint = (id: string) => this.#one<Checkpoint>("select body from checkpoints where id = ?", id);
-  checkpointsOf = (threadId: string) => this.#all<Checkpoint>("select body from checkpoints where thread_id = ? order by ordinal", threadId);
+  checkpointsOf = (threadId: string) =>
+    this.#all<Checkpoint>("select body from checkpoints where thread_id = ? order by ordinal", threadId);
   handoff = (id: string) => this.#one<ContextHandoff>("select body from handoffs where id = ?", id);
   handoffsOf = (transferId: string) => this.#all<ContextHandoff>("select body from handoffs where transfer_id = ? order by id", transferId);
   providerThread = (id: string) => this.#one<ProviderThread>("select body from provider_threads where id = ?", id);
-  providerThreadsOf = (threadId: string) => this.#all<ProviderThread>("select body from provider_threads where thread_id = ? order by id", threadId);
+  providerThreadsOf = (threadId: string) =>
+    this.#all<ProviderThread>("select body from provider_threads where thread_id = ? order by id", threadId);
   project = (id: string) => this.#one<Project>("select body from projects where id = ?", id);
   projects = () => this.#all<Project>("select body from projects order by id");
 
@@ -37,7 +39,9 @@ export class RecordRows {
   }
 
   importDigest(threadId: ThreadId): string | null {
-    return (this.#db.prepare("select digest from imports where thread_id = ?").get(threadId) as { digest: string } | undefined)?.digest ?? null;
+    return (
+      (this.#db.prepare("select digest from imports where thread_id = ?").get(threadId) as { digest: string } | undefined)?.digest ?? null
+    );
   }
 
   effects(states: readonly string[]): EffectRow[] {

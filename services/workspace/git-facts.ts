@@ -48,7 +48,10 @@ export function normaliseOrigin(origin: string): string {
   const url = /^[a-z][a-z0-9+.-]*:\/\/(?:[^@/]*@)?([^/:]+)(?::\d+)?\/(.+)$/i.exec(origin);
   const [, host, path] = url ?? scp ?? [];
   if (host === undefined || path === undefined) return origin;
-  return `${host.toLowerCase()}/${path.replace(/^\/+/, "").replace(/\/+$/, "").replace(/\.git$/, "")}`;
+  return `${host.toLowerCase()}/${path
+    .replace(/^\/+/, "")
+    .replace(/\/+$/, "")
+    .replace(/\.git$/, "")}`;
 }
 
 async function worktreesOf(folder: string): Promise<string[]> {

@@ -22,14 +22,23 @@ describe("the machines", () => {
       },
     } as never);
     const found = lintMachine(bad, ["go", "never"]).join("\n");
-    for (const expected of ["no version", '"actoins" is unknown', 'guard "nobody"', 'action "missing"', "no schema has", '"entry"', '"after"', "event never is used in no state"])
+    for (const expected of [
+      "no version",
+      '"actoins" is unknown',
+      'guard "nobody"',
+      'action "missing"',
+      "no schema has",
+      '"entry"',
+      '"after"',
+      "event never is used in no state",
+    ])
       expect(found).toContain(expected);
   });
 
   test.each(ActorKind.options)("what each event does in each state of a %s changes only with a reviewed golden file", (kind) => {
     const file = new URL(`../golden/legality/${kind}.md`, import.meta.url);
     const now = renderLegality(kind, legalityTable(machines[kind], eventTypes[kind]));
-    if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(file, now);
+    if (process.env.UPDATE_GOLDEN === "1") writeFileSync(file, now);
     expect(now).toBe(readFileSync(file, "utf8"));
   });
 

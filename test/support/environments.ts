@@ -5,8 +5,8 @@ import { onTestFinished } from "vitest";
 import type { EnvironmentConfig } from "../../schemas/config.ts";
 import type { RunId, ThreadId } from "../../schemas/ids.ts";
 import type { Run } from "../../schemas/run.ts";
-import type { InputRecord } from "../../services/providers/scripted/inputs.ts";
 import { createEnvironment, type EnvironmentOptions } from "../../services/environment.ts";
+import type { InputRecord } from "../../services/providers/scripted/inputs.ts";
 import type { Environment } from "../../services/runtime/environment-api.ts";
 import { systemIdentifiers } from "../../services/runtime/system-identifiers.ts";
 
@@ -41,7 +41,11 @@ export async function startEnvironment(options: TestOptions = {}): Promise<TestE
   const providers: EnvironmentConfig["providers"] = {};
   for (const [instance, script] of Object.entries(scripts)) {
     if (script !== null) writeFileSync(join(dir, `${instance}.json`), JSON.stringify(script));
-    providers[instance] = { kind: "scripted", ...(script === null ? {} : { script: `${instance}.json` }), ...(given.config?.providers?.[instance] as object) };
+    providers[instance] = {
+      kind: "scripted",
+      ...(script === null ? {} : { script: `${instance}.json` }),
+      ...(given.config?.providers?.[instance] as object),
+    };
   }
   const config: EnvironmentConfig = {
     environment: { id: systemIdentifiers.next("env"), name },
@@ -93,7 +97,10 @@ function wrap(environment: Environment, options: EnvironmentOptions): TestEnviro
       return (await environment.send({ type: "thread.create", ...more })).threadId;
     },
   };
-  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(environment), ...Object.getOwnPropertyDescriptors(helpers) }) as TestEnvironment;
+  return Object.defineProperties(
+    {},
+    { ...Object.getOwnPropertyDescriptors(environment), ...Object.getOwnPropertyDescriptors(helpers) },
+  ) as TestEnvironment;
 }
 
 /** Waits for a condition, looking again every few milliseconds. */

@@ -1,18 +1,23 @@
 import { type EnvironmentId, importThreadId, type ThreadId } from "../../../schemas/ids.ts";
-import { ImportRequest, type ImportMessage } from "../../../schemas/import.ts";
+import { type ImportMessage, ImportRequest } from "../../../schemas/import.ts";
 import type { TurnItem } from "../../../schemas/item.ts";
 import { limits } from "../../../schemas/limits.ts";
+import type { AppThread } from "../../../schemas/thread.ts";
 import { mayChange, mayUseLink } from "../access.ts";
 import { readText } from "../content.ts";
 import { historyOf, latestStablePoint } from "../history.ts";
 import { needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import type { AppThread } from "../../../schemas/thread.ts";
 
 /** An import of given messages at a linked environment. */
 export const importOverLink: Plan<"link.import"> = (command, context) => {
   mayUseLink(context, null, command.environmentId);
-  return ask(context, command.environmentId, { ...command.import, sourceEnvironmentId: context.settings.environmentId }, command.import.sourceThreadId);
+  return ask(
+    context,
+    command.environmentId,
+    { ...command.import, sourceEnvironmentId: context.settings.environmentId },
+    command.import.sourceThreadId,
+  );
 };
 
 /** A thread's conversation, up to its latest stable point, as an import at a linked environment. */
@@ -30,7 +35,13 @@ export const importThreadTo: Plan<"thread.import_to"> = (command, context) => {
     ...(command.provider === undefined ? {} : { provider: command.provider }),
   };
   const parsed = ImportRequest.safeParse(request);
-  if (!parsed.success) refuse("invalid_request", "limit_exceeded", parsed.error.issues[0]?.message ?? "the conversation is beyond a limit of imports", "Import a shorter part of it.");
+  if (!parsed.success)
+    refuse(
+      "invalid_request",
+      "limit_exceeded",
+      parsed.error.issues[0]?.message ?? "the conversation is beyond a limit of imports",
+      "Import a shorter part of it.",
+    );
   return ask(context, command.environmentId, parsed.data, thread.id);
 };
 
@@ -44,7 +55,8 @@ function ask(context: PlanContext, to: EnvironmentId, request: ImportRequest, su
 /** What people and the agent said: user and assistant messages, whole, inherited ones included, oldest first. */
 function messagesOf(context: PlanContext, thread: AppThread): ImportMessage[] {
   const stable = latestStablePoint(thread);
-  if (stable === null) refuse("invalid_request", "no_stable_point", `${thread.id} has no completed run yet`, "Wait until a run has completed.");
+  if (stable === null)
+    refuse("invalid_request", "no_stable_point", `${thread.id} has no completed run yet`, "Wait until a run has completed.");
   const upTo = stable.threadId === thread.id ? stable.ordinal : 0;
   const messages: ImportMessage[] = [];
   for (const segment of historyOf(context.overlay, thread.id, upTo))
@@ -54,7 +66,12 @@ function messagesOf(context: PlanContext, thread: AppThread): ImportMessage[] {
     }
   if (messages.length === 0) refuse("invalid_request", "nothing_to_import", `${thread.id} holds no message`, "Send it a message first.");
   if (messages.length > limits.importMessages)
-    refuse("invalid_request", "limit_exceeded", `${messages.length} messages, an import takes ${limits.importMessages}`, "Fork it at a later point, or import a part.");
+    refuse(
+      "invalid_request",
+      "limit_exceeded",
+      `${messages.length} messages, an import takes ${limits.importMessages}`,
+      "Fork it at a later point, or import a part.",
+    );
   return messages;
 }
 

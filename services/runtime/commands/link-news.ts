@@ -1,7 +1,7 @@
-import { ThreadId } from "../../../schemas/ids.ts";
-import type { LinkBody, LinkNotice } from "../../../schemas/wire.ts";
 import type { Caller } from "../../../schemas/command.ts";
 import type { TaskId } from "../../../schemas/ids.ts";
+import { ThreadId } from "../../../schemas/ids.ts";
+import type { LinkBody, LinkNotice } from "../../../schemas/wire.ts";
 import { keepText } from "../content.ts";
 import type { PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
@@ -18,7 +18,7 @@ export function takeAnswer(context: PlanContext, body: Extract<LinkBody, { type:
   if (open.kind === "task.spawn") {
     const to = open.subject as TaskId;
     if (body.answer.ok) {
-      const childThreadId = ThreadId.parse(body.answer.result["childThreadId"]);
+      const childThreadId = ThreadId.parse(body.answer.result.childThreadId);
       context.uow.report({ to, event: { type: "task.accepted", childThreadId } });
     } else context.uow.report({ to, event: { type: "task.refused", error: body.answer.refusal } });
   }

@@ -1,6 +1,6 @@
 import type { LinkPosition, LinkPositions } from "../../../schemas/link.ts";
-import type { LinkRow } from "../ports/store.ts";
 import type { Plan } from "../plan.ts";
+import type { LinkRow } from "../ports/store.ts";
 import { linkFrom } from "../typed-actors.ts";
 import { diverge } from "./link-state.ts";
 
@@ -41,15 +41,18 @@ function disagreement(row: LinkRow, theirs: LinkPositions): string | null {
 function lost(known: { receipted: LinkPosition; received: LinkPosition | null }, theirs: LinkPositions): string | null {
   if (known.receipted.number > 0 && (theirs.received === null || beyond(known.receipted, theirs.received)))
     return "the peer no longer has what it had confirmed";
-  if (known.received !== null && beyond(known.received, theirs.sent)) return "the peer no longer remembers sending what was received from it";
+  if (known.received !== null && beyond(known.received, theirs.sent))
+    return "the peer no longer remembers sending what was received from it";
   return null;
 }
 
 /** A peer whose store is a copy of what we knew: what it remembers must be all that we have of it, and all that it confirmed. */
 function copyHoldsLess(row: LinkRow, theirs: LinkPositions): string | null {
   const { previous } = theirs;
-  if (previous === null || previous.incarnation !== row.peerIncarnation) return "the peer is another store than the one that this link knows";
-  if (row.received !== null && beyond(row.received, previous.sent)) return "the peer was restored from an older copy: it no longer remembers sending what was received from it";
+  if (previous === null || previous.incarnation !== row.peerIncarnation)
+    return "the peer is another store than the one that this link knows";
+  if (row.received !== null && beyond(row.received, previous.sent))
+    return "the peer was restored from an older copy: it no longer remembers sending what was received from it";
   if (row.received !== null && atSame(row.received, previous.sent) && row.received.digest !== previous.sent.digest)
     return "the peer's copy remembers sending something else";
   if (row.receipted.number > 0 && (previous.received === null || beyond(row.receipted, previous.received)))

@@ -1,16 +1,16 @@
 import type { Caller } from "../../../schemas/command.ts";
 import type { LinkId } from "../../../schemas/ids.ts";
-import type { LinkAnswer, LinkBody } from "../../../schemas/wire.ts";
 import { refusal } from "../../../schemas/refusal.ts";
+import type { LinkAnswer, LinkBody } from "../../../schemas/wire.ts";
 import { payloadDigest } from "../digest.ts";
 import { nextLinkDigest } from "../link-digest.ts";
-import { digestOrigin } from "../ports/link-ledger.ts";
-import type { CommandOf, Plan, PlanContext } from "../plan.ts";
 import { newLinkRow } from "../outbox.ts";
+import type { CommandOf, Plan, PlanContext } from "../plan.ts";
+import { digestOrigin } from "../ports/link-ledger.ts";
 import { Refused } from "../refused.ts";
 import { linkFrom } from "../typed-actors.ts";
-import { answerLinkRequest } from "./link-requests.ts";
 import { takeAnswer, takeNotice } from "./link-news.ts";
+import { answerLinkRequest } from "./link-requests.ts";
 
 /**
  * Applies one message of a peer: n + 1 only after n, in the commit that moves the cursor (links.md, invariant 1). A
@@ -19,7 +19,8 @@ import { takeAnswer, takeNotice } from "./link-news.ts";
 export const receiveOverLink: Plan<"link.receive"> = (command, context) => {
   const link = linkFrom(context.overlay, command.linkId);
   const config = context.settings.link(command.linkId);
-  if (link === null || config === null || link.status === "revoked") return { outcome: "waiting", reason: "the link is not configured (any more)" };
+  if (link === null || config === null || link.status === "revoked")
+    return { outcome: "waiting", reason: "the link is not configured (any more)" };
   if (link.status === "diverged") return { outcome: "waiting", reason: "the link is diverged" };
   const row = context.overlay.link(command.linkId) ?? newLinkRow(command.linkId);
   if (row.formerIncarnations.includes(command.incarnation)) return { outcome: "waiting", reason: "an earlier incarnation of the peer" };
@@ -48,7 +49,12 @@ function apply(command: CommandOf<"link.receive">, context: PlanContext, peer: E
     if (command.requestId !== null)
       answer(context, peer, command.requestId, payloadDigest(command.raw), () => ({
         ok: false,
-        refusal: refusal("invalid_request", "not_understood", "the request is of a kind that this version does not know", "Update the other environment, then ask again."),
+        refusal: refusal(
+          "invalid_request",
+          "not_understood",
+          "the request is of a kind that this version does not know",
+          "Update the other environment, then ask again.",
+        ),
       }));
     return;
   }
@@ -66,11 +72,25 @@ function apply(command: CommandOf<"link.receive">, context: PlanContext, peer: E
 }
 
 /** One request, one decision: a repeat gets the same answer, another payload a conflict. */
-function answer(context: PlanContext, peer: Extract<Caller, { kind: "link" }>, requestId: Extract<LinkBody, { type: "request" }>["requestId"], digest: string, decide: () => LinkAnswer): void {
+function answer(
+  context: PlanContext,
+  peer: Extract<Caller, { kind: "link" }>,
+  requestId: Extract<LinkBody, { type: "request" }>["requestId"],
+  digest: string,
+  decide: () => LinkAnswer,
+): void {
   const before = context.overlay.incomingRequest(peer.environmentId, requestId);
   if (before !== null) {
     const same = before.digest === digest;
-    const conflict: LinkAnswer = { ok: false, refusal: refusal("idempotency_conflict", "request_differs", `${requestId} was asked with other content`, "Ask under a new request id.") };
+    const conflict: LinkAnswer = {
+      ok: false,
+      refusal: refusal(
+        "idempotency_conflict",
+        "request_differs",
+        `${requestId} was asked with other content`,
+        "Ask under a new request id.",
+      ),
+    };
     context.outbox.write(peer.environmentId, { type: "answer", requestId, answer: same ? before.answer : conflict });
     return;
   }

@@ -4,10 +4,10 @@ import { modeCap, needGrant, originOf, settleModes } from "../access.ts";
 import type { PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { asThread } from "../typed-actors.ts";
+import { makeChild } from "./task-spawn.ts";
 import { needProvider } from "./thread-create.ts";
 import { importThread } from "./thread-import.ts";
 import { cancelTasksOf, interruptRuns } from "./thread-interrupt.ts";
-import { makeChild } from "./task-spawn.ts";
 
 /** Decides a peer's request with the peer as the caller: within its grant, and stamped with its link. */
 export function answerLinkRequest(context: PlanContext, request: LinkRequest): LinkAnswer {
@@ -28,7 +28,12 @@ function spawnFor(context: PlanContext, request: Extract<LinkRequest, { kind: "t
   const modes = request.modesAsked ? settleModes(request.modes, request.modes, cap) : settleModes({}, request.modes, cap);
   if (request.provider !== null) needProvider(context, request.provider);
   if (request.depth > context.settings.taskDepth)
-    refuse("invalid_request", "limit_exceeded", `subagents may be nested ${context.settings.taskDepth} deep here`, "Do this part where it is.");
+    refuse(
+      "invalid_request",
+      "limit_exceeded",
+      `subagents may be nested ${context.settings.taskDepth} deep here`,
+      "Do this part where it is.",
+    );
   const origin = originOf(context, null);
   if (origin === null) refuse("capability_denied", "not_granted", "only a link can ask this", "Spawn the task with task.spawn.");
   const id = context.uow.ids.next("thread");

@@ -1,9 +1,9 @@
 import type { LinkPosition, LinkPositions } from "../../../schemas/link.ts";
 import { contentDigest, nextLinkDigest } from "../link-digest.ts";
-import { digestOrigin } from "../ports/link-ledger.ts";
-import type { LinkRow } from "../ports/store.ts";
 import { newLinkRow } from "../outbox.ts";
 import type { Plan, PlanContext } from "../plan.ts";
+import { digestOrigin } from "../ports/link-ledger.ts";
+import type { LinkRow } from "../ports/store.ts";
 import { linkFrom } from "../typed-actors.ts";
 
 /** A configured link as an actor; made once. */
@@ -80,11 +80,21 @@ export const linkDiverged: Plan<"link.diverged"> = (command, context) => {
 
 /** Marks the link as diverged, visible with both positions; nothing is applied on it from here on. */
 export function diverge(context: PlanContext, row: LinkRow, reason: string, theirs: LinkPosition | LinkPositions): { outcome: "diverged" } {
-  const ours: LinkPositions = { incarnation: context.overlay.store.incarnation, sent: row.sent, received: row.received, previous: row.previous };
+  const ours: LinkPositions = {
+    incarnation: context.overlay.store.incarnation,
+    sent: row.sent,
+    received: row.received,
+    previous: row.previous,
+  };
   const peer: LinkPositions =
     "incarnation" in theirs
       ? theirs
-      : { incarnation: row.peerIncarnation ?? context.overlay.store.incarnation, sent: row.received ?? theirs, received: theirs, previous: null };
+      : {
+          incarnation: row.peerIncarnation ?? context.overlay.store.incarnation,
+          sent: row.received ?? theirs,
+          received: theirs,
+          previous: null,
+        };
   const link = linkFrom(context.overlay, row.linkId);
   if (link !== null && link.status !== "diverged" && link.status !== "revoked")
     context.uow.tell({ to: link.id, event: { type: "link.diverged", reason, ours, theirs: peer } });

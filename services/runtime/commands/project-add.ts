@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { type Plan } from "../plan.ts";
+import type { Plan } from "../plan.ts";
 import { refuse } from "../refused.ts";
 
 /** Registers a folder. The same folder, or another worktree of a known repository, is the project that is there already. */

@@ -1,7 +1,6 @@
-import { mayChange } from "../access.ts";
+import { createdBy, mayChange } from "../access.ts";
 import { addItem, needRun, needThread, type Plan } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import { createdBy } from "../access.ts";
 
 /** Answers an approval or a question of a run. Once: a second answer finds nothing open. */
 export const answerRequest: Plan<"run.answer"> = (command, context) => {
@@ -9,7 +8,12 @@ export const answerRequest: Plan<"run.answer"> = (command, context) => {
   const thread = needThread(context, run.threadId);
   mayChange(context, thread);
   if (!run.openRequests.some((r) => r.requestId === command.requestId))
-    refuse("invalid_request", "request_not_open", `${run.id} asks nothing under ${command.requestId} (any more)`, "See what is open with: ropewalk show THREAD");
+    refuse(
+      "invalid_request",
+      "request_not_open",
+      `${run.id} asks nothing under ${command.requestId} (any more)`,
+      "See what is open with: ropewalk show THREAD",
+    );
   addItem(context, {
     threadId: run.threadId,
     runId: run.id,

@@ -1,5 +1,5 @@
-import type { RunId } from "../../../schemas/ids.ts";
 import type { ReportedItem } from "../../../schemas/command.ts";
+import type { RunId } from "../../../schemas/ids.ts";
 import type { Coverage, NativeRef, OrdinalRange, ProviderThread } from "../../../schemas/provider.ts";
 import { isEndedRun, type Run, type StartPlan } from "../../../schemas/run.ts";
 import { addItem, type Plan, type PlanContext } from "../plan.ts";
@@ -17,7 +17,13 @@ const late = { ignored: true } as const;
 export const runAccepted: Plan<"run.accepted"> = (command, context) => {
   const run = underWay(context, command.runId, command.attemptId);
   if (run === null || run.plan === null || run.acceptedAt !== null) {
-    if (run === null) reportLate(context, command.runId, { type: "run.accepted", attemptId: command.attemptId, providerThreadId: null, turnRef: command.turnRef });
+    if (run === null)
+      reportLate(context, command.runId, {
+        type: "run.accepted",
+        attemptId: command.attemptId,
+        providerThreadId: null,
+        turnRef: command.turnRef,
+      });
     return late;
   }
   const native = nativeThread(context, run, run.plan, command.nativeRef);
@@ -42,7 +48,15 @@ function nativeThread(context: PlanContext, run: Run, plan: StartPlan, nativeRef
   };
   const instance = plan.provider.instance;
   return before === null
-    ? { id: context.uow.ids.next("pthread"), threadId: run.threadId, instance, nativeRef, coverage, lastRunId: run.id, createdAt: context.uow.now }
+    ? {
+        id: context.uow.ids.next("pthread"),
+        threadId: run.threadId,
+        instance,
+        nativeRef,
+        coverage,
+        lastRunId: run.id,
+        createdAt: context.uow.now,
+      }
     : { ...before, nativeRef, coverage, lastRunId: run.id };
 }
 

@@ -8,7 +8,8 @@ import { cancelTask } from "./thread-interrupt.ts";
 export const cancelTaskByCommand: Plan<"task.cancel"> = (command, context) => {
   const task = needTask(context, command.taskId);
   mayChange(context, needThread(context, task.parentThreadId));
-  if (isEndedTask(task.status)) refuse("task_not_cancellable", "task_ended", `${task.id} is ${task.status} already`, "There is nothing to cancel.");
+  if (isEndedTask(task.status))
+    refuse("task_not_cancellable", "task_ended", `${task.id} is ${task.status} already`, "There is nothing to cancel.");
   if (task.status === "cancelling") return { taskId: task.id, cancelled: [] };
   const child = task.childEnvironmentId === null ? task.childThreadId : null;
   return { taskId: task.id, cancelled: cancelTask(context, task.id, child, command.reason ?? "cancelled") };
@@ -18,7 +19,8 @@ export const cancelTaskByCommand: Plan<"task.cancel"> = (command, context) => {
 export const dismissTask: Plan<"task.dismiss"> = (command, context) => {
   const task = needTask(context, command.taskId);
   if (context.caller.kind !== "user") refuse("capability_denied", "person_only", "only a person can dismiss a task", "Cancel it instead.");
-  if (isEndedTask(task.status)) refuse("task_not_cancellable", "task_ended", `${task.id} is ${task.status} already`, "There is nothing to dismiss.");
+  if (isEndedTask(task.status))
+    refuse("task_not_cancellable", "task_ended", `${task.id} is ${task.status} already`, "There is nothing to dismiss.");
   context.uow.tell({ to: task.id, event: { type: "task.dismissed", reason: command.reason ?? "given up" } });
   return { taskId: task.id };
 };

@@ -1,9 +1,9 @@
 import type { EnvironmentId, RunId, TaskId, ThreadId } from "../../../schemas/ids.ts";
-import { narrower, type Modes } from "../../../schemas/modes.ts";
+import { type Modes, narrower } from "../../../schemas/modes.ts";
 import type { ProviderChoice } from "../../../schemas/provider.ts";
 import type { AppThread, LinkOrigin, TaskRef } from "../../../schemas/thread.ts";
-import type { CommandOf } from "../plan.ts";
 import { mayChange, mayUseLink, modeCap, originOf, settleModes } from "../access.ts";
+import type { CommandOf } from "../plan.ts";
 import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { openTaskStatuses, runFrom } from "../typed-actors.ts";
@@ -25,7 +25,8 @@ export const spawnTask: Plan<"task.spawn"> = (command, context) => {
   const modes = settleModes(command, cap, cap);
   const agent = context.caller.kind !== "user";
   const taskId = context.uow.ids.next("task");
-  const remote = command.environmentId !== undefined && command.environmentId !== context.settings.environmentId ? command.environmentId : null;
+  const remote =
+    command.environmentId !== undefined && command.environmentId !== context.settings.environmentId ? command.environmentId : null;
   if (remote === null && command.provider !== undefined) needProvider(context, command.provider);
 
   const childThreadId = remote === null ? context.uow.ids.next("thread") : null;
@@ -81,7 +82,12 @@ function activeParentRun(context: PlanContext, parent: AppThread): RunId | null 
   const run = parent.activeRunId === null ? null : runFrom(context.overlay, parent.activeRunId);
   const active = run !== null && ["starting", "running", "waiting"].includes(run.status);
   if (context.caller.kind === "thread" && !active)
-    refuse("parent_not_active", "parent_not_active", `${parent.id} has no run under way that could spawn`, "A subagent can be spawned only while its parent's run is active.");
+    refuse(
+      "parent_not_active",
+      "parent_not_active",
+      `${parent.id} has no run under way that could spawn`,
+      "A subagent can be spawned only while its parent's run is active.",
+    );
   return active ? run.id : null;
 }
 
@@ -89,10 +95,20 @@ function activeParentRun(context: PlanContext, parent: AppThread): RunId | null 
 export function holdLimits(context: PlanContext, parent: AppThread, depth: number): void {
   const { taskDepth, taskOpenChildren } = context.settings;
   if (depth > taskDepth)
-    refuse("invalid_request", "limit_exceeded", `subagents may be nested ${taskDepth} deep, this one would be ${depth}`, "Do this part yourself, or raise limits.taskDepth.");
+    refuse(
+      "invalid_request",
+      "limit_exceeded",
+      `subagents may be nested ${taskDepth} deep, this one would be ${depth}`,
+      "Do this part yourself, or raise limits.taskDepth.",
+    );
   const open = context.overlay.countBy({ kind: "task", peer: parent.lineage.rootThreadId, statuses: openTaskStatuses });
   if (open >= taskOpenChildren)
-    refuse("invalid_request", "limit_exceeded", `${open} subagents of this tree are open, the limit is ${taskOpenChildren}`, "Wait for some of them, or raise limits.taskOpenChildren.");
+    refuse(
+      "invalid_request",
+      "limit_exceeded",
+      `${open} subagents of this tree are open, the limit is ${taskOpenChildren}`,
+      "Wait for some of them, or raise limits.taskOpenChildren.",
+    );
 }
 
 export type NewChild = {

@@ -6,7 +6,8 @@ import type { Plan, PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 
 export const createThread: Plan<"thread.create"> = (command, context) => {
-  if (context.caller.kind === "link") refuse("capability_denied", "not_granted", "a link cannot make threads", "Import a thread or spawn a task instead.");
+  if (context.caller.kind === "link")
+    refuse("capability_denied", "not_granted", "a link cannot make threads", "Import a thread or spawn a task instead.");
   if (command.provider !== undefined) needProvider(context, command.provider);
   const id = context.uow.ids.next("thread");
   const projectId = settleProject(context, command.projectId);

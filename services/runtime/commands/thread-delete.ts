@@ -11,15 +11,23 @@ export const deleteThread: Plan<"thread.delete"> = (command, context) => {
     refuse("invalid_request", "thread_running", `${thread.id} has a run under way`, `Stop it first: ropewalk stop ${thread.id}`);
   const open = openTasksOf(context.overlay, thread.id);
   if (open.length > 0)
-    refuse("invalid_request", "open_tasks", `${open.length} of its subagents are still open`, "Cancel or dismiss them first.", { tasks: open.map((t) => t.id) });
+    refuse("invalid_request", "open_tasks", `${open.length} of its subagents are still open`, "Cancel or dismiss them first.", {
+      tasks: open.map((t) => t.id),
+    });
   const forks = context.overlay
     .actorsBy({ kind: "thread", owner: thread.id })
     .map(asThread)
     .filter((t) => t.status !== "deleted" && t.lineage.relationshipToParent === "fork");
   if (forks.length > 0 && command.keepForks !== true)
-    refuse("invalid_request", "has_forks", `${forks.length} forks show its history`, "Delete them first, or say --keep-forks: then what they need of it stays readable to them.", {
-      forks: forks.map((t) => t.id),
-    });
+    refuse(
+      "invalid_request",
+      "has_forks",
+      `${forks.length} forks show its history`,
+      "Delete them first, or say --keep-forks: then what they need of it stays readable to them.",
+      {
+        forks: forks.map((t) => t.id),
+      },
+    );
   context.uow.tell({ to: thread.id, event: { type: "thread.deleted" } });
   return { threadId: thread.id, keptFor: forks.map((t) => t.id) };
 };

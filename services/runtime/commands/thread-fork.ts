@@ -4,9 +4,9 @@ import type { Run } from "../../../schemas/run.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { createdBy, mayChange, originOf } from "../access.ts";
 import { historyOf, latestStablePoint } from "../history.ts";
-import { pointAt } from "../source-point.ts";
 import { addItem, needRun, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
+import { pointAt } from "../source-point.ts";
 import { threadFrom } from "../typed-actors.ts";
 import { blankThread } from "./thread-create.ts";
 
@@ -84,13 +84,23 @@ function resolvePoint(context: PlanContext, source: AppThread, point: ForkPoint)
     case "checkpoint": {
       const checkpoint = context.overlay.checkpoint(point.checkpointId);
       if (checkpoint === null || !inHistory(context, source, checkpoint.threadId, checkpoint.ordinal))
-        refuse("invalid_request", "unknown_checkpoint", `${source.id} has no checkpoint ${point.checkpointId}`, "Fork at a run, or at the latest stable point.");
+        refuse(
+          "invalid_request",
+          "unknown_checkpoint",
+          `${source.id} has no checkpoint ${point.checkpointId}`,
+          "Fork at a run, or at the latest stable point.",
+        );
       return { threadId: checkpoint.threadId, runId: checkpoint.runId, ordinal: checkpoint.ordinal, checkpointId: checkpoint.id };
     }
     case "provider_thread": {
       const native = context.overlay.providerThread(point.providerThreadId);
       if (native === null || native.threadId !== source.id || native.lastRunId === null)
-        refuse("invalid_request", "unknown_provider_thread", `${source.id} has no provider thread ${point.providerThreadId} with a known run`, "Fork at a run instead.");
+        refuse(
+          "invalid_request",
+          "unknown_provider_thread",
+          `${source.id} has no provider thread ${point.providerThreadId} with a known run`,
+          "Fork at a run instead.",
+        );
       return atRun(context, source, needRun(context, native.lastRunId));
     }
   }
@@ -120,8 +130,10 @@ function withCheckpoint(context: PlanContext, at: { threadId: ThreadId; runId: R
     if (checkpointId !== null) return { ...at, checkpointId };
   }
   const imported = threadFrom(context.overlay, at.threadId)?.latestStable;
-  const first = imported?.ordinal === 0 ? imported.checkpointId : context.overlay.store.checkpointsOf(at.threadId).find((c) => c.ordinal === 0)?.id;
-  if (first === undefined) refuse("invalid_request", "no_stable_point", `${at.threadId} has no stable point`, "Wait until a run has completed, then fork.");
+  const first =
+    imported?.ordinal === 0 ? imported.checkpointId : context.overlay.store.checkpointsOf(at.threadId).find((c) => c.ordinal === 0)?.id;
+  if (first === undefined)
+    refuse("invalid_request", "no_stable_point", `${at.threadId} has no stable point`, "Wait until a run has completed, then fork.");
   return { ...at, checkpointId: first };
 }
 

@@ -31,7 +31,13 @@ export const importThread: Plan<"thread.import"> = (command, context) => {
   const digest = payloadDigest(request);
   const known = context.overlay.importDigest(threadId);
   if (known !== null && known !== digest)
-    refuse("idempotency_conflict", "import_differs", `${threadId} was imported with other content`, "Use another handoffId for another import.", { threadId });
+    refuse(
+      "idempotency_conflict",
+      "import_differs",
+      `${threadId} was imported with other content`,
+      "Use another handoffId for another import.",
+      { threadId },
+    );
   if (known === null) makeImport(context, threadId, request, digest);
   return { threadId, created: known === null, ...continueImport(context, threadId, request) };
 };

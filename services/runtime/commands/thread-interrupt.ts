@@ -12,8 +12,10 @@ export const interruptThread: Plan<"thread.interrupt"> = (command, context) => {
   const reason = command.reason ?? "stopped";
   if (command.runId !== undefined) {
     const run = needRun(context, command.runId);
-    if (run.threadId !== thread.id) refuse("run_not_found", "unknown_run", `${run.id} is not in ${thread.id}`, "List its runs with: ropewalk run list THREAD");
-    if (isEndedRun(run.status)) refuse("thread_not_interruptible", "run_ended", `${run.id} is ${run.status} already`, "There is nothing to stop.");
+    if (run.threadId !== thread.id)
+      refuse("run_not_found", "unknown_run", `${run.id} is not in ${thread.id}`, "List its runs with: ropewalk run list THREAD");
+    if (isEndedRun(run.status))
+      refuse("thread_not_interruptible", "run_ended", `${run.id} is ${run.status} already`, "There is nothing to stop.");
     const cancelledTasks = command.children === "keep" ? [] : cancelTasksOf(context, thread.id, reason, run.id);
     context.uow.tell({ to: run.id, event: { type: "run.interrupt_requested", reason } });
     return { threadId: thread.id, runIds: [run.id], cancelledTasks };

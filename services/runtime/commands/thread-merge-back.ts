@@ -10,9 +10,20 @@ export const mergeBack: Plan<"thread.merge_back"> = (command, context) => {
   const fork = needThread(context, command.threadId);
   mayChange(context, fork);
   const parentId = fork.lineage.relationshipToParent === "fork" ? fork.lineage.parentThreadId : null;
-  if (parentId === null) refuse("invalid_request", "not_a_fork", `${fork.id} is not a fork`, "Only a fork can be merged back, into the thread it was forked from.");
+  if (parentId === null)
+    refuse(
+      "invalid_request",
+      "not_a_fork",
+      `${fork.id} is not a fork`,
+      "Only a fork can be merged back, into the thread it was forked from.",
+    );
   if (command.into !== undefined && command.into !== parentId)
-    refuse("invalid_request", "not_the_parent", `${fork.id} was forked from ${parentId}, not from ${command.into}`, `Merge it into ${parentId}.`);
+    refuse(
+      "invalid_request",
+      "not_the_parent",
+      `${fork.id} was forked from ${parentId}, not from ${command.into}`,
+      `Merge it into ${parentId}.`,
+    );
   const parent = needThread(context, parentId);
   mayChange(context, parent);
   if (fork.latestStable === null || fork.latestStable.ordinal === 0)
@@ -22,7 +33,9 @@ export const mergeBack: Plan<"thread.merge_back"> = (command, context) => {
     refuse("invalid_request", "nothing_new", `everything of ${fork.id} was merged already`, "Run it again first.");
 
   const id = context.uow.ids.next("transfer");
-  const replaced = mergesOf(context.overlay, fork.id, parentId).filter((t) => t.claim === null && t.status !== "consumed" && t.status !== "superseded");
+  const replaced = mergesOf(context.overlay, fork.id, parentId).filter(
+    (t) => t.claim === null && t.status !== "consumed" && t.status !== "superseded",
+  );
   context.uow.create(id, {
     type: "transfer.created",
     input: {

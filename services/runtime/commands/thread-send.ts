@@ -1,8 +1,8 @@
+import type { ItemId, RunId } from "../../../schemas/ids.ts";
 import type { Content } from "../../../schemas/item.ts";
 import type { Modes } from "../../../schemas/modes.ts";
 import type { ProviderChoice } from "../../../schemas/provider.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
-import type { ItemId, RunId } from "../../../schemas/ids.ts";
 import { createdBy, mayChange, modeCap, settleModes } from "../access.ts";
 import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
@@ -34,7 +34,12 @@ export function queueRun(context: PlanContext, thread: AppThread, run: NewRun): 
   if (thread.status === "deleted") refuse("thread_not_sendable", "deleted", `${thread.id} is deleted`, "Send to another thread.");
   const id = context.uow.ids.next("run");
   const ordinal = thread.lastOrdinal + 1;
-  const messageItemId = addItem(context, { threadId: thread.id, runId: id, runOrdinal: ordinal, body: { kind: "user_message", content: run.content } });
+  const messageItemId = addItem(context, {
+    threadId: thread.id,
+    runId: id,
+    runOrdinal: ordinal,
+    body: { kind: "user_message", content: run.content },
+  });
   context.uow.create(id, {
     type: "run.created",
     input: { id, threadId: thread.id, ordinal, messageItemId, requested: run.requested, modes: run.modes, createdBy: run.createdBy },

@@ -11,13 +11,17 @@ export const wakeThread: Plan<"thread.wake"> = (command, context) => {
   const thread = threadFrom(context.overlay, command.threadId);
   if (thread === null || thread.status !== "idle") return { started: false };
   const results = openTransfersTo(context.overlay, thread.id).filter(
-    (t) => t.type === "subagent_result" && t.claim === null && t.taskId !== null && taskFrom(context.overlay, t.taskId)?.spawnedBy === "agent",
+    (t) =>
+      t.type === "subagent_result" && t.claim === null && t.taskId !== null && taskFrom(context.overlay, t.taskId)?.spawnedBy === "agent",
   );
   if (results.length === 0) return { started: false };
   const [last] = runsOf(context.overlay, thread.id, { min: thread.lastOrdinal, max: thread.lastOrdinal });
   if (last !== undefined && last.createdBy === "system" && last.status !== "completed") return { started: false };
   const names = results.map((t) => `"${(t.taskId === null ? null : taskFrom(context.overlay, t.taskId))?.title ?? "task"}"`);
-  const text = names.length === 1 ? `The subagent task ${names[0]} has ended; its result is above.` : `${names.length} subagent tasks have ended; their results are above: ${names.join(", ")}.`;
+  const text =
+    names.length === 1
+      ? `The subagent task ${names[0]} has ended; its result is above.`
+      : `${names.length} subagent tasks have ended; their results are above: ${names.join(", ")}.`;
   const run = queueRun(context, thread, { content: { text }, requested: null, modes: thread.modes, createdBy: "system" });
   return { started: true, runId: run.runId };
 };

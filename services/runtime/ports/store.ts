@@ -183,7 +183,14 @@ export type ActorQuery = {
 /** Why the store could not be opened or written; `reason` is the slug of decision 20. */
 export class StoreFailure extends Error {
   override readonly name = "StoreFailure";
-  readonly reason: "store_locked" | "store_newer" | "disk_full" | "store_damaged" | "network_file_system" | "store_unwritable" | "sync_failed";
+  readonly reason:
+    | "store_locked"
+    | "store_newer"
+    | "disk_full"
+    | "store_damaged"
+    | "network_file_system"
+    | "store_unwritable"
+    | "sync_failed";
   readonly hint: string;
   constructor(reason: StoreFailure["reason"], message: string, hint: string, options: { cause?: unknown } = {}) {
     super(message, options);

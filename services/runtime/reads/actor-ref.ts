@@ -1,5 +1,5 @@
 import type { PublicCommand } from "../../../schemas/command.ts";
-import { type ActorId } from "../../../schemas/ids.ts";
+import type { ActorId } from "../../../schemas/ids.ts";
 import type { DurableActorRef, DurableSnapshot } from "../environment-api.ts";
 import { kernels } from "../kernels.ts";
 import type { ActorRow, Store } from "../ports/store.ts";

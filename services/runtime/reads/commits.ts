@@ -29,21 +29,21 @@ export class Commits {
   changesAfter(commit: number, limit: number): Change[] {
     const { journal, last } = this.#applied(commit, limit);
     const items = this.#store.itemsAfterCommit(commit, limit).filter((i) => i.commit <= last);
-    const changes: Change[] = journal
-      .map((j) => ({
-        type: "actor",
-        commit: j.commit,
-        index: j.index,
-        actorId: j.actorId,
-        kind: j.kind,
-        seq: j.seq,
-        event: j.event.type,
-        from: j.from,
-        to: j.to,
-        at: (j.event as unknown as { at: number }).at,
-      }));
+    const changes: Change[] = journal.map((j) => ({
+      type: "actor",
+      commit: j.commit,
+      index: j.index,
+      actorId: j.actorId,
+      kind: j.kind,
+      seq: j.seq,
+      event: j.event.type,
+      from: j.from,
+      to: j.to,
+      at: (j.event as unknown as { at: number }).at,
+    }));
     // Items follow the actors of their commit; 1,000,000 is above any journal index of one commit.
-    for (const { commit: at, item } of items) changes.push({ type: "item", commit: at, index: 1_000_000 + item.position, threadId: item.threadId, item });
+    for (const { commit: at, item } of items)
+      changes.push({ type: "item", commit: at, index: 1_000_000 + item.position, threadId: item.threadId, item });
     return changes.sort((a, b) => a.commit - b.commit || a.index - b.index).slice(0, limit);
   }
 

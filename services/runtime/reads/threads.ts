@@ -9,7 +9,13 @@ export function threadReads(store: Store): Threads {
     list({ parent, includeDeleted = false, limit } = {}) {
       const statuses = includeDeleted ? {} : { statuses: ["idle", "running"] };
       return store
-        .actorsBy({ kind: "thread", newestFirst: true, ...statuses, ...(parent === undefined ? {} : { owner: parent }), ...(limit === undefined ? {} : { limit }) })
+        .actorsBy({
+          kind: "thread",
+          newestFirst: true,
+          ...statuses,
+          ...(parent === undefined ? {} : { owner: parent }),
+          ...(limit === undefined ? {} : { limit }),
+        })
         .map(asThread);
     },
     get: (id) => threadFrom(store, id),

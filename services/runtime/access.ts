@@ -5,18 +5,27 @@ import { broadestModes, escalation, type Modes, narrower } from "../../schemas/m
 import type { AppThread, LinkOrigin } from "../../schemas/thread.ts";
 import { needThread, type PlanContext } from "./plan.ts";
 import { refuse } from "./refused.ts";
+import { runFrom } from "./typed-actors.ts";
 
 export type ModeWish = { runtimeMode?: Modes["runtimeMode"] | undefined; interactionMode?: Modes["interactionMode"] | undefined };
 
-/** The broadest modes that a caller may use or give: its own thread's, its grant's, or any for a person (contract §8). */
+/** The broadest modes that a caller may use or give: an agent's own, its grant's, or any for a person (contract §8). */
 export function modeCap(context: PlanContext, grant: GrantKind | null = null): Modes {
   const { caller } = context;
-  if (caller.kind === "thread") return needThread(context, caller.threadId).modes;
+  if (caller.kind === "thread") return agentModes(context, caller);
   if (caller.kind === "link") {
     const found = needGrant(context, grant);
     return "maxModes" in found ? found.maxModes : broadestModes;
   }
   return broadestModes;
+}
+
+/** What an agent has itself: its thread's modes, and no more than those that its run was sent with. */
+function agentModes(context: PlanContext, caller: Extract<Caller, { kind: "thread" }>): Modes {
+  const thread = needThread(context, caller.threadId);
+  const runId = caller.runId ?? thread.activeRunId;
+  const run = runId === null ? null : runFrom(context.overlay, runId);
+  return run === null ? thread.modes : narrower(thread.modes, run.modes);
 }
 
 /** Modes as wished, within the cap: what was asked for beyond it is refused, what nobody asked for is narrowed. */
@@ -78,7 +87,7 @@ export function mayChange(context: PlanContext, thread: AppThread): void {
         `${thread.id} was not started by the link that started the caller`,
         "It may change only what carries its own stamp.",
       );
-    const beyond = escalation(thread.modes, own.modes);
+    const beyond = thread.id === own.id ? null : escalation(thread.modes, agentModes(context, caller));
     if (beyond === "runtime")
       refuse("runtime_mode_escalation_denied", "beyond_cap", `${thread.id} has broader modes than the caller`, "Ask a person to do it.");
     if (beyond === "interaction")

@@ -79,16 +79,25 @@ export const spawnTask: Plan<"task.spawn"> = (command, context) => {
 
 /** An agent may spawn only while its own run is under way; a person whenever the thread is there (case S09). */
 function activeParentRun(context: PlanContext, parent: AppThread): RunId | null {
-  const run = parent.activeRunId === null ? null : runFrom(context.overlay, parent.activeRunId);
-  const active = run !== null && ["starting", "running", "waiting"].includes(run.status);
-  if (context.caller.kind === "thread" && !active)
-    refuse(
-      "parent_not_active",
-      "parent_not_active",
-      `${parent.id} has no run under way that could spawn`,
-      "A subagent can be spawned only while its parent's run is active.",
-    );
-  return active ? run.id : null;
+  const { caller } = context;
+  const active = activeRun(context, parent);
+  if (caller.kind === "thread") {
+    const own = caller.threadId === parent.id ? active : activeRun(context, needThread(context, caller.threadId));
+    // A run that was stopped may still call; a later run of the same thread is not its own.
+    if (active === null || own === null || (caller.runId !== null && caller.runId !== own))
+      refuse(
+        "parent_not_active",
+        "parent_not_active",
+        `${caller.runId ?? caller.threadId} is not under way in ${parent.id}`,
+        "A subagent can be spawned only while its parent's run is active.",
+      );
+  }
+  return active;
+}
+
+function activeRun(context: PlanContext, thread: AppThread): RunId | null {
+  const run = thread.activeRunId === null ? null : runFrom(context.overlay, thread.activeRunId);
+  return run !== null && ["starting", "running", "waiting"].includes(run.status) ? run.id : null;
 }
 
 /** Depth and width are bounded before anything is made (decision 33, case S11). */

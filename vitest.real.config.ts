@@ -7,6 +7,7 @@ export default defineConfig({
     ...common,
     include: ["test/real/**/*.test.ts"],
     fileParallelism: false,
+    expect: { poll: { timeout: 15_000 } },
     testTimeout: 120_000,
     hookTimeout: 600_000,
   },

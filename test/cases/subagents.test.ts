@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunId, TaskId, ThreadId } from "../../schemas/ids.ts";
+import { killedEnvironment } from "../support/killed-environment.ts";
 import { startEnvironment, type TestEnvironment, until } from "../support/environments.ts";
 import {
   asAgent,
@@ -185,6 +186,36 @@ test("S06 the same spawn again is the same child, and a wait that runs out of ti
   expect((await taskEnded(env, first.taskId)).status).toBe("completed");
   expect(env.inputs().filter((i) => i.threadId === child.threadId)).toHaveLength(1);
 });
+
+test.each(["after commit run.accepted*", "before effect provider.start", "after effect provider.start"])(
+  "S07 a child whose environment is killed %s is settled at the next start, with exactly one result",
+  async (killAt) => {
+    const env = await start();
+    const { dir } = env;
+    const parent = await env.newThread();
+    await env.close();
+    await killedEnvironment({ dir, commands: [{ command: { type: "task.spawn", parentThreadId: parent, prompt: "hang" } }], killAt });
+
+    const after = await start({ dir });
+    const [task] = after.tasks.list({ parent });
+    const child = task?.childThreadId as ThreadId;
+    if (after.threads.runs(child)[0]?.endedAt === null) {
+      // The provider had certainly not been given the task: it runs now, and is stopped like any other.
+      await until(() => after.threads.runs(child)[0]?.status === "running", "the child runs");
+      expect(after.inputs()).toHaveLength(1);
+      await after.send({ type: "task.cancel", taskId: task?.id as TaskId });
+    }
+    const ended = await taskEnded(after, task?.id as TaskId);
+    expect(["interrupted", "cancelled"]).toContain(ended.status);
+    expect(after.threads.runs(child).map((r) => r.status)).toEqual(["interrupted"]);
+    expect(resultsFor(after, parent)).toMatchObject([{ taskId: task?.id, outcome: { ending: ended.status } }]);
+    const again = await after.restart();
+    expect(resultsFor(again, parent)).toHaveLength(1);
+    await again.say(parent, "what came of it?");
+    expectEachConsumedOnce(again, resultsFor(again, parent));
+    expect(timesTold(again, parent)).toEqual(new Map([["hang", 1]]));
+  },
+);
 
 test("S08 a spawn answers at once while the provider's open hangs; the child is seen starting and can be cancelled", async () => {
   const env = await start({ scripts: { p1: familyScript, stuck: { openHang: true } } });

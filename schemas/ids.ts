@@ -87,8 +87,8 @@ const external = z
   .string()
   .min(1)
   .max(512)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
-  .regex(/^[^\u0000-\u001f\u007f]+$/, "an id may not hold control characters");
+  // A lone surrogate would be hashed, and stored, as another character.
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, "an id may hold neither control characters nor lone surrogates");
 /** An id that somebody else made (a foreign environment, its thread). Joined by newlines below, hence no control characters. */
 export const ExternalId = external;
 /** The caller's key of one import; 128 characters at most (contract §6). */

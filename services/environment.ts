@@ -235,7 +235,7 @@ async function scratchFolder(dir: string, store: Store, ids: Identifiers, clock:
   const known = store.projects().find((p) => p.path === path);
   if (known !== undefined) return { projectId: known.id, path };
   const dispatcher = new Dispatcher({ store, clock, ids, settings: null as never, scratch: null as never, onCommitted() {}, onFatal() {} });
-  const facts = new Map([[path, { path, repository: null, worktrees: [path] }]]);
+  const facts = new Map([[path, { real: path, path, repository: null, worktrees: [path] }]]);
   const receipt = await dispatcher.report({ type: "project.add", path, name: "scratch" }, [], facts);
   if (!receipt.ok) throw new CommandRefused(receipt.refusal);
   return { projectId: receipt.result.projectId as Scratch["projectId"], path };

@@ -10,5 +10,11 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of the canonical JSON of a parsed command, lower-case hex (decision 15). */
 export function payloadDigest(value: unknown): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("hex");
+  return measuredDigest(value).digest;
+}
+
+/** The same with the size of what was digested: bytes of UTF-8. */
+export function measuredDigest(value: unknown): { digest: string; bytes: number } {
+  const json = canonicalJson(value);
+  return { digest: createHash("sha256").update(json).digest("hex"), bytes: Buffer.byteLength(json) };
 }

@@ -1,4 +1,4 @@
-import type { Caller, Command, PublicCommand, Receipt } from "../../schemas/command.ts";
+import type { Caller, Command, CommandType, PublicCommand, Receipt } from "../../schemas/command.ts";
 import type { CommandId, EffectId, LinkId } from "../../schemas/ids.ts";
 import { dependsOnOutside, type Refusal, refusal } from "../../schemas/refusal.ts";
 import { payloadDigest } from "./digest.ts";
@@ -50,6 +50,12 @@ type Waiting = {
 type Decided = { waiting: Waiting; receipt: Receipt };
 
 const noFacts: Facts = new Map();
+
+/**
+ * What is recognised by a key of its own: a repeat is decided anew and finds what is there already, whatever its command id
+ * (decision 24). The receipt under the id is still what another payload conflicts with.
+ */
+const keyed: ReadonlySet<CommandType> = new Set(["thread.import"]);
 
 /**
  * The one door. Commands that arrive together are decided one after the other in memory and written in one commit; a
@@ -155,17 +161,18 @@ export class Dispatcher {
   }
 
   #decide(waiting: Waiting, overlay: Overlay): Receipt {
-    if (waiting.digest !== null) {
-      const before = overlay.receipt(waiting.id);
-      if (before !== null)
-        return before.digest === waiting.digest ? repeated(before.response as Receipt) : refused(waiting.id, conflict(waiting.id));
+    const before = waiting.digest === null ? null : overlay.receipt(waiting.id);
+    if (before !== null) {
+      if (before.digest !== waiting.digest) return refused(waiting.id, conflict(waiting.id));
+      const stored = before.response as Receipt;
+      if (!stored.ok || !keyed.has(waiting.command.type)) return repeated(stored);
     }
     const mark = overlay.mark();
     const receipt = this.#plan(waiting, overlay);
     if (!receipt.ok) overlay.undoTo(mark);
     // What was done before a refusal is undone; what an effect was for is closed all the same, and the refusal itself kept.
     for (const id of waiting.closes) overlay.setEffectState(id, "done", receipt.ok ? "" : receipt.refusal.message);
-    if (waiting.digest !== null && (receipt.ok || !dependsOnOutside(receipt.refusal.code)))
+    if (waiting.digest !== null && before === null && (receipt.ok || !dependsOnOutside(receipt.refusal.code)))
       overlay.putReceipt({ commandId: waiting.id, digest: waiting.digest, response: receipt });
     return receipt;
   }

@@ -2,7 +2,9 @@ import type { RepositoryIdentity } from "../../schemas/project.ts";
 
 /** What a folder is, as the outside says. */
 export type FolderFacts = {
-  /** Real path; for a repository its top level. */
+  /** Real path of the folder itself. */
+  real: string;
+  /** The same, or for a folder inside a repository the top level of its worktree. */
   path: string;
   repository: RepositoryIdentity | null;
   /** Real paths of the repository's worktrees, the main one among them; only the folder itself without a repository. */

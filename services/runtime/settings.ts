@@ -32,6 +32,11 @@ export class Settings {
     return this.config.limits.taskOpenChildren ?? limits.taskOpenChildren;
   }
 
+  /** Size of one import request, as canonical JSON in UTF-8. */
+  get importRequestBytes(): number {
+    return this.config.limits.importRequestBytes ?? limits.importRequestBytes;
+  }
+
   /** Requests that may wait in one link's outbox; answers and results are never refused. */
   get linkBacklog(): number {
     return this.config.limits.linkBacklog ?? 10_000;

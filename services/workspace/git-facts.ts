@@ -16,10 +16,10 @@ export const gitFacts: FactFinder = {
       return null;
     }
     const top = await git(real, ["rev-parse", "--show-toplevel"]);
-    if (top === null) return { path: real, repository: null, worktrees: [real] };
+    if (top === null) return { real, path: real, repository: null, worktrees: [real] };
     const folder = await realpath(top);
     const [repository, worktrees] = await Promise.all([identityOf(folder), worktreesOf(folder)]);
-    return { path: folder, repository, worktrees } satisfies FolderFacts;
+    return { real, path: folder, repository, worktrees } satisfies FolderFacts;
   },
 };
 

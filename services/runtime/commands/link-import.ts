@@ -5,9 +5,11 @@ import { limits } from "../../../schemas/limits.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { mayChange, mayUseLink } from "../access.ts";
 import { readText } from "../content.ts";
+import { measuredDigest } from "../digest.ts";
 import { historyOf, latestStablePoint } from "../history.ts";
 import { needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
+import { holdImportSize } from "./thread-import.ts";
 
 /** An import of given messages at a linked environment. */
 export const importOverLink: Plan<"link.import"> = (command, context) => {
@@ -35,17 +37,15 @@ export const importThreadTo: Plan<"thread.import_to"> = (command, context) => {
     ...(command.provider === undefined ? {} : { provider: command.provider }),
   };
   const parsed = ImportRequest.safeParse(request);
-  if (!parsed.success)
-    refuse(
-      "invalid_request",
-      "limit_exceeded",
-      parsed.error.issues[0]?.message ?? "the conversation is beyond a limit of imports",
-      "Import a shorter part of it.",
-    );
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    refuse("invalid_request", "limit_exceeded", `${issue?.path.join(".")}: ${issue?.message}`, "Import a shorter part of it.");
+  }
   return ask(context, command.environmentId, parsed.data, thread.id);
 };
 
 function ask(context: PlanContext, to: EnvironmentId, request: ImportRequest, subject: string): Record<string, unknown> {
+  holdImportSize(context, measuredDigest(request).bytes);
   const requestId = context.uow.ids.next("req");
   const threadId = importThreadId(request.sourceEnvironmentId, request.sourceThreadId, request.handoffId) satisfies ThreadId;
   context.outbox.ask(to, requestId, { kind: "thread.import", import: request }, subject);

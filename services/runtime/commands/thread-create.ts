@@ -58,14 +58,14 @@ export function settleWorkspace(context: PlanContext, projectId: ProjectId, want
   const project = context.overlay.project(projectId);
   const wantedFacts = context.facts.get(wanted.path);
   const projectFacts = project === null ? null : context.facts.get(project.path);
-  if (wantedFacts == null || projectFacts == null || !projectFacts.worktrees.includes(wantedFacts.path))
+  if (wantedFacts == null || projectFacts == null || !projectFacts.worktrees.includes(wantedFacts.real))
     refuse(
       "invalid_request",
       "not_a_worktree",
       `${wanted.path} is not a worktree of the project`,
       projectFacts == null ? "Name the project it belongs to." : `Its worktrees are: ${projectFacts.worktrees.join(", ")}`,
     );
-  return { strategy: "existing", path: wantedFacts.path };
+  return { strategy: "existing", path: wantedFacts.real };
 }
 
 /** An instance that is not configured is a slip of the pen: told at once, before anything is written. */

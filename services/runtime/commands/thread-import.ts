@@ -1,8 +1,8 @@
 import { continuationCommandId, importThreadId, type RunId, type ThreadId } from "../../../schemas/ids.ts";
 import type { ImportRequest } from "../../../schemas/import.ts";
 import type { Refusal } from "../../../schemas/refusal.ts";
-import { createdBy, modeCap, originOf, settleModes } from "../access.ts";
-import { payloadDigest } from "../digest.ts";
+import { createdBy, mayChange, modeCap, originOf, settleModes } from "../access.ts";
+import { measuredDigest, payloadDigest } from "../digest.ts";
 import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { Refused, refuse } from "../refused.ts";
 import { pointAt } from "../source-point.ts";
@@ -28,7 +28,7 @@ export const importThread: Plan<"thread.import"> = (command, context) => {
   // Over a link the source is the pinned peer, never a field of the message (links.md, invariant 10).
   const request: ImportRequest = caller.kind === "link" ? { ...command.import, sourceEnvironmentId: caller.environmentId } : command.import;
   const threadId = importThreadId(request.sourceEnvironmentId, request.sourceThreadId, request.handoffId);
-  const digest = payloadDigest(request);
+  const { digest, bytes } = measuredDigest(request);
   const known = context.overlay.importDigest(threadId);
   if (known !== null && known !== digest)
     refuse(
@@ -38,9 +38,24 @@ export const importThread: Plan<"thread.import"> = (command, context) => {
       "Use another handoffId for another import.",
       { threadId },
     );
-  if (known === null) makeImport(context, threadId, request, digest);
+  if (known === null) {
+    holdImportSize(context, bytes);
+    makeImport(context, threadId, request, digest);
+  }
   return { threadId, created: known === null, ...continueImport(context, threadId, request) };
 };
+
+/** The size of a whole import request (contract §6); `bytes` of its canonical JSON. */
+export function holdImportSize(context: PlanContext, bytes: number): void {
+  const { importRequestBytes: limit } = context.settings;
+  if (bytes > limit)
+    refuse(
+      "invalid_request",
+      "limit_exceeded",
+      `the request has ${bytes} bytes, an import (importRequestBytes) takes ${limit}`,
+      "Import a shorter part of it, or raise limits.importRequestBytes.",
+    );
+}
 
 function makeImport(context: PlanContext, threadId: ThreadId, request: ImportRequest, digest: string): void {
   const cap = modeCap(context, "threadImport");
@@ -109,6 +124,8 @@ function continueImport(context: PlanContext, threadId: ThreadId, request: Impor
     if (threadFrom(context.overlay, threadId)?.status === "deleted")
       refuse("thread_not_sendable", "deleted", `${threadId} was deleted`, "Import it under another handoffId.");
     const thread = needThread(context, threadId);
+    // The link that asks may be another one to the same peer; its key names the peer, which is all that counts here.
+    if (context.caller.kind === "thread") mayChange(context, thread);
     if (request.provider !== undefined) needProvider(context, request.provider);
     const { runId } = queueRun(context, thread, {
       content: { text: prompt },

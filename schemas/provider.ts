@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { ProviderThreadId, RunId, ThreadId, TransferId } from "./ids.ts";
-import { Timestamp } from "./text.ts";
+import { Text, Timestamp } from "./text.ts";
 
 /** Names one configured instance of a provider, e.g. `codex` or `codex-work`. Native continuation needs the same instance (decision 23). */
 export const ProviderInstanceId = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "lower-case letters, digits, '.', '_' and '-'");
 export type ProviderInstanceId = z.infer<typeof ProviderInstanceId>;
 
-export const ProviderChoice = z.object({ instance: ProviderInstanceId, model: z.string().min(1).max(200).nullable() });
+export const ProviderChoice = z.object({ instance: ProviderInstanceId, model: Text.min(1).max(200).nullable() });
 export type ProviderChoice = z.infer<typeof ProviderChoice>;
 
 /** How far a native id can be trusted to name the same thing again. */

@@ -58,6 +58,8 @@ export const ProviderThread = z.object({
   coverage: Coverage,
   /** Last run it served, whose native turn a resume continues after. */
   lastRunId: RunId.nullable(),
+  /** The provider could not open it again: nothing goes on with it, what it knew is told anew. */
+  lost: z.boolean(),
   createdAt: Timestamp,
 });
 export type ProviderThread = z.infer<typeof ProviderThread>;

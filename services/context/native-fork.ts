@@ -22,7 +22,7 @@ export function nativePointOf(
   const run = runFrom(store, transfer.sourcePoint.runId);
   if (run === null || run.providerThreadId === null || run.turnRef?.strength !== "strong") return null;
   const native = store.providerThread(run.providerThreadId);
-  if (native === null || native.instance !== instance || native.nativeRef.strength !== "strong") return null;
+  if (native === null || native.lost || native.instance !== instance || native.nativeRef.strength !== "strong") return null;
   if (can.nativeFork === "none") return null;
   // Only its newest turn can be forked at, and only while nothing newer is under way.
   if (can.nativeFork === "head" && (native.lastRunId !== run.id || threadFrom(store, run.threadId)?.status !== "idle")) return null;

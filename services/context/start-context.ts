@@ -41,7 +41,7 @@ export function resolveStartContext(store: Store, ids: Identifiers, question: St
     );
     return { ...blank, outcomes: [{ outcome: "unsupported", transferId: null, error }] };
   }
-  const resume = store.providerThreadsOf(thread.id).findLast((p) => p.instance === provider.instance) ?? null;
+  const resume = store.providerThreadsOf(thread.id).findLast((p) => p.instance === provider.instance && !p.lost) ?? null;
   const start: StartContext = { ...blank, resume };
   const transfers = openTransfersTo(store, thread.id, true);
   const missing = missingRuns(store, thread, resume, run.ordinal);

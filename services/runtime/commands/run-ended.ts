@@ -23,6 +23,7 @@ export const runEnded: Plan<"run.ended"> = (command, context) => {
       runOrdinal: run.ordinal,
       body: { kind: "error", content: { text: `${command.error.message} (${command.error.hint})` } },
     });
+  if (command.openFailed) noteLostConversation(context, run);
   const checkpointId = command.ending === "completed" ? makeCheckpoint(context, run) : null;
   const result = lastAnswer(context, run);
   context.uow.tell({
@@ -88,6 +89,13 @@ function lastAnswer(context: PlanContext, run: Run): { itemId: ItemId; content: 
   const range = { threadId: run.threadId, fromOrdinal: run.ordinal, toOrdinal: run.ordinal };
   const item = added ?? context.overlay.store.items(range, { newestFirst: true }).find((i) => i.body.kind === "assistant_message");
   return item?.body.kind === "assistant_message" ? { itemId: item.id, content: item.body.content } : null;
+}
+
+/** A conversation that cannot be opened again would fail every run to come: the next one starts anew, with everything. */
+function noteLostConversation(context: PlanContext, run: Run): void {
+  const open = run.acceptedAt === null ? run.plan?.open : undefined;
+  const native = open?.kind === "resume" ? context.overlay.providerThread(open.providerThreadId) : null;
+  if (native !== null) context.overlay.putProviderThread({ ...native, lost: true });
 }
 
 /** A fork that the adapter could not honour is that transfer's fault, and no other's (case F05). */

@@ -55,6 +55,7 @@ function nativeThread(context: PlanContext, run: Run, plan: StartPlan, nativeRef
         nativeRef,
         coverage,
         lastRunId: run.id,
+        lost: false,
         createdAt: context.uow.now,
       }
     : { ...before, nativeRef, coverage, lastRunId: run.id };

@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
 import type { Command } from "../../schemas/command.ts";
 import type { AttemptId, EffectId, RunId, ThreadId } from "../../schemas/ids.ts";
+import type { NativeRef } from "../../schemas/provider.ts";
 import { refusal } from "../../schemas/refusal.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
@@ -10,7 +10,8 @@ import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { Settings } from "../runtime/settings.ts";
 import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
-import { type OpenSession, type ProviderAdapter, ProviderFailure, type ProviderSession, type TurnInput } from "./contract.ts";
+import { type ProviderAdapter, ProviderFailure, type ProviderSession, type TurnInput } from "./contract.ts";
+import { LiveSessions } from "./live-sessions.ts";
 import { LiveTurn } from "./live-turn.ts";
 
 const defaultLeaseMs = 30 * 60_000;
@@ -28,19 +29,18 @@ export type ProviderHostOptions = {
   mayRepeatNote: string;
 };
 
-type Live = { instance: string; nativeId: string; session: ProviderSession };
-
 /**
  * Serves runs at their providers: opens native conversations as the start plan says, gives the input once, and reports
  * what comes back. At most one open native conversation per thread: another provider's is let go of first (case H02).
  */
 export class ProviderHost {
   readonly #o: ProviderHostOptions;
-  readonly #live = new Map<ThreadId, Live>();
+  readonly #sessions: LiveSessions;
   readonly #turns = new Map<RunId, LiveTurn>();
 
   constructor(options: ProviderHostOptions) {
     this.#o = options;
+    this.#sessions = new LiveSessions(options.adapters);
   }
 
   readonly start: EffectHandler<"provider.start"> = {
@@ -120,7 +120,7 @@ export class ProviderHost {
         await turn.end("interrupted", stopped);
       }),
     );
-    await Promise.allSettled([...this.#live.values()].map((live) => live.session.detach()));
+    await this.#sessions.close();
     await Promise.allSettled([...this.#o.adapters.values()].map((adapter) => adapter.close()));
   }
 
@@ -139,12 +139,15 @@ export class ProviderHost {
       { clock: this.#o.clock, report: (c) => this.#o.report(c), saveProgress: (id, text) => this.#o.store.saveProgress(id, text) },
       { runId, attemptId },
       leaseMs,
-      () => this.#turns.delete(runId),
+      (ending) => {
+        this.#turns.delete(runId);
+        // A provider that failed may be gone: the next run opens the conversation anew.
+        if (ending === "failed") void this.#sessions.forget(thread.id);
+      },
     );
     this.#turns.set(runId, turn);
     try {
-      const session = await this.#session(thread, run, turn);
-      const { turnRef } = await session.startTurn(this.#input(run, attemptId), turn.take, turn.abort.signal);
+      const { session, turnRef } = await this.#give(thread, run, turn);
       // Given to the door now, so that everything else of this turn comes after it.
       const accepted = this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: session.nativeRef, turnRef }, [effectId]);
       turn.accepted();
@@ -157,9 +160,54 @@ export class ProviderHost {
     }
   }
 
+  /**
+   * Opens the conversation and gives it the input. One that was open already may have died since, unnoticed: where the
+   * provider says for certain that it has not got this input, it is opened anew and given it once more.
+   */
+  async #give(thread: AppThread, run: Run, turn: LiveTurn): Promise<{ session: ProviderSession; turnRef: NativeRef | null }> {
+    const { provider, open } = run.plan as NonNullable<Run["plan"]>;
+    const { signal } = turn.abort;
+    const request = {
+      threadId: thread.id,
+      instance: provider.instance,
+      model: provider.model,
+      modes: run.modes,
+      cwd: this.#folderOf(thread),
+      open,
+    };
+    const input = this.#input(run, turn.attemptId);
+    const give = async () => {
+      const { session, reused } = await this.#sessions.take(request, signal);
+      turn.session = session;
+      try {
+        return { session, ...(await session.startTurn(input, turn.take, signal)) };
+      } catch (error) {
+        if (!reused || signal.aborted || !(await this.#hasNotGot(request, turn.attemptId))) throw error;
+        await this.#sessions.forget(thread.id);
+        return null;
+      }
+    };
+    const given = (await give()) ?? (await give());
+    if (given === null) throw new Error("a conversation that was just opened was taken for one that was open before");
+    return given;
+  }
+
+  async #hasNotGot(
+    request: { threadId: ThreadId; instance: string; cwd: string; open: NonNullable<Run["plan"]>["open"] },
+    attemptId: AttemptId,
+  ) {
+    const nativeRef = request.open.kind === "resume" ? request.open.nativeRef : null;
+    const query = { cwd: request.cwd, threadId: request.threadId, nativeRef, attemptId };
+    const found = await this.#o.adapters
+      .get(request.instance)
+      ?.lookup(query)
+      .catch(() => null);
+    return found?.outcome === "absent";
+  }
+
   async #startFailed(threadId: ThreadId, turn: LiveTurn, error: unknown): Promise<void> {
     // Whatever state the conversation was left in, the next run opens it anew.
-    await this.#forget(threadId);
+    await this.#sessions.forget(threadId);
     if (turn.interrupted) {
       await turn.end("interrupted", null);
       return;
@@ -176,66 +224,9 @@ export class ProviderHost {
     await turn.end("failed", what, { openFailed: failure?.openFailed ?? false });
   }
 
-  /** The thread's native conversation, open at the plan's instance; what another provider had open is let go of first. */
-  async #session(thread: AppThread, run: Run, turn: LiveTurn): Promise<ProviderSession> {
-    const plan = run.plan as NonNullable<Run["plan"]>;
-    const { instance, model } = plan.provider;
-    const live = this.#live.get(thread.id);
-    if (live !== undefined) {
-      const same = live.instance === instance && plan.open.kind === "resume" && plan.open.nativeRef.id === live.nativeId;
-      if (same) {
-        turn.session = live.session;
-        return live.session;
-      }
-      await this.#detach(thread.id, live);
-    }
-    const adapter = this.#o.adapters.get(instance);
-    if (adapter === undefined)
-      throw new ProviderFailure(
-        refusal(
-          "provider_unavailable",
-          "unknown_instance",
-          `there is no provider instance "${instance}"`,
-          "Choose one that is configured.",
-        ),
-      );
-    const request: OpenSession = { cwd: this.#folderOf(thread), model, modes: run.modes, threadId: thread.id, ...how(plan.open) };
-    const session = await unlessAborted(adapter.open(request, turn.abort.signal), turn.abort.signal);
-    turn.session = session;
-    this.#live.set(thread.id, { instance, nativeId: session.nativeRef.id, session });
-    return session;
-  }
-
-  async #detach(threadId: ThreadId, live: Live): Promise<void> {
-    try {
-      await live.session.detach();
-    } catch (cause) {
-      throw new ProviderFailure(
-        refusal(
-          "provider_unavailable",
-          "detach_failed",
-          `${live.instance} did not let go of the conversation: ${cause instanceof Error ? cause.message : String(cause)}`,
-          "Send again.",
-        ),
-        { cause },
-      );
-    }
-    this.#live.delete(threadId);
-  }
-
-  async #forget(threadId: ThreadId): Promise<void> {
-    const live = this.#live.get(threadId);
-    if (live === undefined) return;
-    // A writer that would not let go stays known, so that no second one is opened beside it.
-    await live.session.detach().then(
-      () => this.#live.delete(threadId),
-      () => {},
-    );
-  }
-
   async #letGo(runId: RunId): Promise<void> {
     const run = runFrom(this.#o.store, runId);
-    if (run !== null) await this.#forget(run.threadId);
+    if (run !== null) await this.#sessions.forget(run.threadId);
   }
 
   /** Exactly what the provider is given: what it is told, then the message, which a spawned task already is. */
@@ -250,17 +241,7 @@ export class ProviderHost {
   }
 
   #folderOf(thread: AppThread): string {
-    const path = thread.workspace.strategy === "existing" ? thread.workspace.path : this.#o.store.project(thread.projectId)?.path;
-    if (path === undefined || !existsSync(path))
-      throw new ProviderFailure(
-        refusal(
-          "invalid_request",
-          "workspace_missing",
-          `the folder ${path ?? "of the project"} is not there any more`,
-          "Bring it back, or go on in a fork.",
-        ),
-      );
-    return path;
+    return thread.workspace.strategy === "existing" ? thread.workspace.path : (this.#o.store.project(thread.projectId)?.path ?? "");
   }
 
   /** After a crash: what became of an input whose start was committed (contract §7). */
@@ -302,35 +283,4 @@ export class ProviderHost {
 
 function ended(runId: RunId, attemptId: AttemptId, ending: "interrupted") {
   return { type: "run.ended", runId, attemptId, ending, error: null, openFailed: false, turnRef: null } as const;
-}
-
-function how(open: NonNullable<Run["plan"]>["open"]) {
-  switch (open.kind) {
-    case "new":
-      return { kind: "new" } as const;
-    case "resume":
-      return { kind: "resume", nativeRef: open.nativeRef } as const;
-    case "fork":
-      return { kind: "fork", nativeRef: open.nativeRef, turnRef: open.turnRef } as const;
-  }
-}
-
-/** An open that goes on although it was given up is let go of as soon as it is there. */
-function unlessAborted(opening: Promise<ProviderSession>, signal: AbortSignal): Promise<ProviderSession> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () =>
-      reject(new ProviderFailure(refusal("provider_unavailable", "open_aborted", "opening the conversation was given up", "Send again.")));
-    signal.addEventListener("abort", giveUp, { once: true });
-    opening.then(
-      (session) => {
-        signal.removeEventListener("abort", giveUp);
-        if (signal.aborted) void session.detach().catch(() => {});
-        else resolve(session);
-      },
-      (error) => {
-        signal.removeEventListener("abort", giveUp);
-        reject(error);
-      },
-    );
-  });
 }

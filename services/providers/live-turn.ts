@@ -27,14 +27,14 @@ export class LiveTurn {
   interrupted = false;
   readonly #host: TurnHost;
   readonly #leaseMs: number;
-  readonly #onEnded: () => void;
+  readonly #onEnded: (ending: RunEnding) => void;
   #waiting: TurnEvent[] | null = [];
   #ended = false;
   #stopLease: () => void = () => {};
   #partial = "";
   #savedAt = 0;
 
-  constructor(host: TurnHost, ids: { runId: RunId; attemptId: AttemptId }, leaseMs: number, onEnded: () => void) {
+  constructor(host: TurnHost, ids: { runId: RunId; attemptId: AttemptId }, leaseMs: number, onEnded: (ending: RunEnding) => void) {
     this.#host = host;
     this.runId = ids.runId;
     this.attemptId = ids.attemptId;
@@ -72,7 +72,7 @@ export class LiveTurn {
     this.#stopLease();
     // What had arrived is kept, whatever ends the turn.
     if (this.#partial !== "") this.#host.saveProgress(this.runId, this.#partial);
-    this.#onEnded();
+    this.#onEnded(ending);
     return this.#host.report({
       type: "run.ended",
       ...this.#ids,

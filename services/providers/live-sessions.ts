@@ -1,0 +1,133 @@
+import { existsSync } from "node:fs";
+import type { ThreadId } from "../../schemas/ids.ts";
+import { refusal } from "../../schemas/refusal.ts";
+import type { OpenPlan, Run } from "../../schemas/run.ts";
+import { type OpenSession, type ProviderAdapter, ProviderFailure, type ProviderSession } from "./contract.ts";
+
+/** How a conversation was opened; a message with other modes or another model needs it opened anew. */
+type OpenedAs = Pick<OpenSession, "cwd" | "model" | "modes">;
+type Live = OpenedAs & { instance: string; session: ProviderSession };
+
+export type SessionRequest = OpenedAs & { threadId: ThreadId; instance: string; open: OpenPlan };
+
+/**
+ * The native conversations that are open in this process: at most one per thread. Another provider's is let go of before
+ * the next is opened, and one that would not let go stays known, so that no second writer is opened beside it (case H02).
+ */
+export class LiveSessions {
+  readonly #adapters: ReadonlyMap<string, ProviderAdapter>;
+  readonly #live = new Map<ThreadId, Live>();
+  readonly #leaving = new Map<ThreadId, Promise<void>>();
+
+  constructor(adapters: ReadonlyMap<string, ProviderAdapter>) {
+    this.#adapters = adapters;
+  }
+
+  /** The thread's conversation as the plan wants it. `reused` tells that it was open already. */
+  async take(request: SessionRequest, signal: AbortSignal): Promise<{ session: ProviderSession; reused: boolean }> {
+    await this.#leaving.get(request.threadId);
+    const live = this.#live.get(request.threadId);
+    if (live !== undefined) {
+      if (isAsWanted(live, request)) return { session: live.session, reused: true };
+      await this.#detach(request.threadId, live);
+    }
+    const adapter = this.#adapters.get(request.instance);
+    if (adapter === undefined)
+      throw new ProviderFailure(
+        refusal(
+          "provider_unavailable",
+          "unknown_instance",
+          `there is no provider instance "${request.instance}"`,
+          "Choose one that is configured.",
+        ),
+      );
+    if (!existsSync(request.cwd))
+      throw new ProviderFailure(
+        refusal(
+          "invalid_request",
+          "workspace_missing",
+          `the folder ${request.cwd} is not there any more`,
+          "Bring it back, or go on in a fork.",
+        ),
+      );
+    const { cwd, model, modes, instance, threadId } = request;
+    const session = await unlessAborted(adapter.open({ cwd, model, modes, threadId, ...how(request.open) }, signal), signal);
+    this.#live.set(threadId, { cwd, model, modes, instance, session });
+    return { session, reused: false };
+  }
+
+  /** Lets go of a thread's conversation, so that the next run opens it anew; the next `take` waits for it. */
+  forget(threadId: ThreadId): Promise<void> {
+    const live = this.#live.get(threadId);
+    if (live === undefined) return Promise.resolve();
+    const leaving = live.session
+      .detach()
+      .then(
+        () => void this.#live.delete(threadId),
+        () => {},
+      )
+      .finally(() => this.#leaving.delete(threadId));
+    this.#leaving.set(threadId, leaving);
+    return leaving;
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#live.values()].map((live) => live.session.detach()));
+  }
+
+  async #detach(threadId: ThreadId, live: Live): Promise<void> {
+    try {
+      await live.session.detach();
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new ProviderFailure(
+        refusal("provider_unavailable", "detach_failed", `${live.instance} did not let go of the conversation: ${why}`, "Send again."),
+        { cause },
+      );
+    }
+    this.#live.delete(threadId);
+  }
+}
+
+function isAsWanted(live: Live, wanted: SessionRequest): boolean {
+  return (
+    live.instance === wanted.instance &&
+    wanted.open.kind === "resume" &&
+    wanted.open.nativeRef.id === live.session.nativeRef.id &&
+    live.cwd === wanted.cwd &&
+    live.model === wanted.model &&
+    live.modes.runtimeMode === wanted.modes.runtimeMode &&
+    live.modes.interactionMode === wanted.modes.interactionMode
+  );
+}
+
+function how(open: NonNullable<Run["plan"]>["open"]) {
+  switch (open.kind) {
+    case "new":
+      return { kind: "new" } as const;
+    case "resume":
+      return { kind: "resume", nativeRef: open.nativeRef } as const;
+    case "fork":
+      return { kind: "fork", nativeRef: open.nativeRef, turnRef: open.turnRef } as const;
+  }
+}
+
+/** An open that goes on although it was given up is let go of as soon as it is there (case R03). */
+function unlessAborted(opening: Promise<ProviderSession>, signal: AbortSignal): Promise<ProviderSession> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () =>
+      reject(new ProviderFailure(refusal("provider_unavailable", "open_aborted", "opening the conversation was given up", "Send again.")));
+    signal.addEventListener("abort", giveUp, { once: true });
+    opening.then(
+      (session) => {
+        signal.removeEventListener("abort", giveUp);
+        if (signal.aborted) void session.detach().catch(() => {});
+        else resolve(session);
+      },
+      (error) => {
+        signal.removeEventListener("abort", giveUp);
+        reject(error);
+      },
+    );
+  });
+}

@@ -4,9 +4,9 @@ import type { CommandId, HandoffId, LinkId, RequestId, RunId, TaskId, ThreadId, 
 import { type Refusal, refusal } from "../../schemas/refusal.ts";
 import type * as answers from "./client/answers.ts";
 import { EnvironmentRefused } from "./client/failures.ts";
+import type { FeedLine } from "./client/feed-line.ts";
 import { type FollowOptions, follow } from "./client/follow.ts";
 import { type Call, call, readAll } from "./client/request.ts";
-import type { FeedLine } from "./feed-line.ts";
 import type { Noun } from "./references.ts";
 
 /** A repeat of a command under the same id does nothing; see {@link Receipt}. */
@@ -63,6 +63,7 @@ export class LocalClient {
     id: ThreadId,
     query: { limit?: number; offset?: number; newestFirst?: boolean; ownOnly?: boolean } = {},
   ): Promise<answers.ItemsAnswer> => this.#get(`/threads/${id}/items`, query);
+  providerThreads = (id: ThreadId): Promise<answers.ProviderThreadsAnswer> => this.#get(`/threads/${id}/provider-threads`);
   threadRuns = (id: ThreadId): Promise<answers.RunsAnswer> => this.#get(`/threads/${id}/runs`);
   snapshot = (id: ThreadId, query: { limit?: number; newestFirst?: boolean } = {}): Promise<answers.SnapshotAnswer> =>
     this.#get(`/threads/${id}/snapshot`, query);

@@ -1,8 +1,8 @@
 import type { ActorId, RunId, ThreadId } from "../../schemas/ids.ts";
 import type { Environment } from "../runtime/environment-api.ts";
+import type { FeedLine } from "./client/feed-line.ts";
 import { readCommits } from "./commits.ts";
 import { concerns } from "./concerns.ts";
-import type { FeedLine } from "./feed-line.ts";
 
 export type FeedOptions = {
   /** Changes of later commits are told. */

@@ -1,5 +1,5 @@
-import type { Change } from "../../schemas/feed.ts";
-import type { RunId } from "../../schemas/ids.ts";
+import type { Change } from "../../../schemas/feed.ts";
+import type { RunId } from "../../../schemas/ids.ts";
 
 /** One line of the feed (NDJSON). A client that comes back asks for what is after the last `commit` that it has read. */
 export type FeedLine =

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ThreadId } from "../../../schemas/ids.ts";
-import type { FeedLine } from "../feed-line.ts";
 import { EnvironmentUnreachable } from "./failures.ts";
+import type { FeedLine } from "./feed-line.ts";
 import { call, type Target } from "./request.ts";
 
 export type FollowOptions = {

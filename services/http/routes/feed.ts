@@ -7,7 +7,7 @@ import { invalid } from "../statuses.ts";
 
 export type FeedSettings = { heartbeatMs: number; progressMs: number; signal: AbortSignal };
 
-/** `GET /feed?after=N`: see feed-line.ts for the lines. */
+/** `GET /feed?after=N`: see client/feed-line.ts for the lines. */
 export function feedRoutes(environment: Environment, settings: FeedSettings): Hono {
   return new Hono().get("/feed", (c) => {
     const { after, thread } = query(c, { after: count(Number.MAX_SAFE_INTEGER), thread: ThreadId.optional() });

@@ -1,0 +1,79 @@
+import { Command } from "commander";
+import type { LocalClient } from "../../http/client.ts";
+import type { LinkView } from "../../runtime/environment-api.ts";
+import { resolve } from "../references.ts";
+import { online } from "../session.ts";
+import { facts, table } from "../table.ts";
+import { oneLine, style } from "../terminal.ts";
+import { ago } from "../time.ts";
+import { counted, linkWords } from "../words.ts";
+
+export function linkCommand(): Command {
+  const command = new Command("link").description("other environments that this one works with");
+  command
+    .command("list")
+    .description("the links and how they are")
+    .action(
+      online(async (shell, client) => {
+        const { commit, links } = await client.links();
+        shell.answer({ commit, links }, () =>
+          links.length === 0
+            ? "no links; config.json names them"
+            : table(
+                links.map((l) => [
+                  oneLine(l.name),
+                  linkWords(l),
+                  l.peerEnvironmentId,
+                  waiting(l),
+                  l.lastSeenAt === null ? "never seen" : `seen ${ago(l.lastSeenAt)}`,
+                ]),
+              ),
+        );
+        return undefined;
+      }),
+    );
+  command
+    .command("show")
+    .description("one link: where both directions stand, what waits, what was set aside")
+    .argument("<link>", "name, id, or a unique beginning of it")
+    .action(
+      online(async (shell, client, { args: [ref = ""] }) => {
+        const answer = await client.link(await linkId(client, ref));
+        shell.answer(answer, () => told(answer.link));
+        return undefined;
+      }),
+    );
+  return command;
+}
+
+async function linkId(client: LocalClient, ref: string) {
+  const named = (await client.links()).links.find((l) => l.name === ref);
+  return named?.id ?? resolve(client, "link", ref);
+}
+
+const waiting = (link: LinkView) =>
+  link.backlog === 0 && link.openRequests.length === 0
+    ? "nothing waits"
+    : `${counted(link.backlog, "message")} to send, ${counted(link.openRequests.length, "open request")}`;
+
+function told(link: LinkView): string {
+  const position = ({ epoch, number }: LinkView["sent"]) => `${number} (epoch ${epoch})`;
+  const lines = facts([
+    ["link", `${style("bold", oneLine(link.name))} (${link.id})`],
+    ["status", linkWords(link)],
+    ["to", link.peerEnvironmentId],
+    ["sent", position(link.sent)],
+    ["confirmed", position(link.receipted)],
+    ["received", link.received === null ? "nothing yet" : position(link.received)],
+    ["waiting", waiting(link)],
+    ["seen", link.lastSeenAt === null ? "never" : ago(link.lastSeenAt)],
+    link.divergence === null ? null : [style("yellow", "disagree"), oneLine(link.divergence.reason)],
+  ]);
+  const requests = link.openRequests.map((r) => `  ${r.requestId}  ${r.kind}  ${r.subject}`);
+  const kept = link.keptMessages.map((m) => `  ${m.number} (epoch ${m.epoch}): ${oneLine(m.reason)}`);
+  return [
+    lines,
+    ...(requests.length > 0 ? ["", "open requests", ...requests] : []),
+    ...(kept.length > 0 ? ["", "messages that could not be used", ...kept] : []),
+  ].join("\n");
+}

@@ -1,0 +1,133 @@
+import { Command, Option } from "commander";
+import { EnvironmentUnreachable } from "../../http/client/failures.ts";
+import { connectLocal } from "../../http/client.ts";
+import type { Environment } from "../../runtime/environment-api.ts";
+import { type BackgroundNews, logFile, startBackground } from "../background.ts";
+import { type ExitCode, exitCode } from "../exit-codes.ts";
+import { failureOf } from "../failure.ts";
+import { openLog, wordLog } from "../log.ts";
+import { during } from "../progress.ts";
+import { offline } from "../session.ts";
+import type { Shell } from "../shell.ts";
+import { facts } from "../table.ts";
+
+type Options = { detach?: boolean; asBackground?: boolean; verbose?: boolean };
+
+export function upCommand(): Command {
+  return new Command("up")
+    .description("run the environment here, until Ctrl-C; made first when the folder is empty")
+    .option("--detach", "run it in the background instead")
+    .option("--verbose", "tell everything that happens, not only trouble")
+    .addOption(new Option("--as-background").hideHelp())
+    .action(
+      offline<Options>(async (shell, { options }) => {
+        if (options.detach === true) return detach(shell);
+        return options.asBackground === true ? inBackground(shell) : inForeground(shell, options.verbose === true);
+      }),
+    );
+}
+
+async function detach(shell: Shell): Promise<ExitCode> {
+  const running = await whoRuns(shell.dir);
+  if (running !== null) {
+    shell.answer({ ...running, started: false }, () => `an environment is running on ${shell.dir} already (pid ${running.pid})`);
+    return exitCode.ok;
+  }
+  const { pid, socket } = await during("starting the environment", startBackground(shell.dir));
+  shell.answer({ pid, socket, dir: shell.dir, log: logFile(shell.dir), started: true }, () =>
+    [`the environment runs in the background (pid ${pid}); stop it with: ropewalk down`, whereWords(shell.dir, socket)].join("\n"),
+  );
+  return exitCode.ok;
+}
+
+async function whoRuns(dir: string): Promise<{ pid: number; dir: string } | null> {
+  const client = connectLocal(dir);
+  try {
+    const { environment } = await client.environment();
+    return { pid: environment.pid, dir: environment.dir };
+  } catch (error) {
+    if (error instanceof EnvironmentUnreachable) return null;
+    throw error;
+  } finally {
+    client.close();
+  }
+}
+
+async function inForeground(shell: Shell, verbose: boolean): Promise<ExitCode> {
+  await serveUntilStopped(shell.dir, wordLog(verbose), (environment, socket) => {
+    const { id, name, dir } = environment;
+    shell.answer({ environmentId: id, name, dir, socket, pid: process.pid }, () =>
+      [`${name} is up (${id}); stop it with Ctrl-C`, whereWords(dir, socket)].join("\n"),
+    );
+  });
+  if (!shell.json) shell.note("stopped");
+  return exitCode.ok;
+}
+
+const whereWords = (dir: string, socket: string) =>
+  facts([
+    ["folder", dir],
+    ["listens", `${socket} (this user only)`],
+  ]);
+
+async function inBackground(shell: Shell): Promise<ExitCode> {
+  const tell = (news: BackgroundNews) =>
+    new Promise<void>((resolve) => {
+      // Whoever started it may be gone; it runs all the same.
+      process.once("disconnect", () => resolve());
+      if (!process.connected || process.send === undefined) return resolve();
+      process.send(news, () => process.connected && process.disconnect());
+    });
+  try {
+    await serveUntilStopped(shell.dir, openLog(logFile(shell.dir)), (_, socket) => void tell({ type: "ready", pid: process.pid, socket }));
+  } catch (error) {
+    const failure = failureOf(error);
+    await tell({ type: "failed", refusal: failure.refusal, exit: failure.exit });
+    throw error;
+  }
+  return exitCode.ok;
+}
+
+/** Serves an environment until a signal, or somebody over its socket, ends it; then closes it cleanly. */
+async function serveUntilStopped(
+  dir: string,
+  log: ReturnType<typeof wordLog>,
+  onReady: (environment: Environment, socket: string) => void,
+): Promise<void> {
+  const stop = new AbortController();
+  const byHand = stopOnSignals(stop);
+  try {
+    const { createEnvironment, serveEnvironment } = await import("../../environment.ts");
+    const environment = await createEnvironment({ dir, log });
+    try {
+      const server = await serveEnvironment(environment, {
+        shutdown: () => stop.abort("asked to"),
+        onError: (error) => log.warn({ error: error.stack }, `a request failed: ${error.message}`),
+      });
+      log.info({ dir: environment.dir, socket: server.socket, pid: process.pid }, "up");
+      onReady(environment, server.socket);
+      if (!stop.signal.aborted) await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
+      log.info({ why: String(stop.signal.reason) }, "stopping");
+      await server.close();
+    } finally {
+      await environment.close();
+    }
+    log.info({}, "stopped");
+  } finally {
+    byHand();
+  }
+}
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The first signal ends it cleanly, a second one at once. Returns how to stop listening. */
+function stopOnSignals(stop: AbortController): () => void {
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stop.signal.aborted) process.exit(exitCode.interrupted);
+    stop.abort(signal);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return () => {
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+}

@@ -1,0 +1,68 @@
+import { Command } from "commander";
+import { answerCommand } from "./commands/answer.ts";
+import { archiveCommand } from "./commands/archive.ts";
+import { chartsCommand } from "./commands/charts.ts";
+import { completionCommand } from "./commands/completion.ts";
+import { deleteCommand } from "./commands/delete.ts";
+import { doctorCommand } from "./commands/doctor.ts";
+import { downCommand } from "./commands/down.ts";
+import { forkCommand } from "./commands/fork.ts";
+import { handoffCommand } from "./commands/handoff.ts";
+import { importCommand } from "./commands/import.ts";
+import { linkCommand } from "./commands/link.ts";
+import { lsCommand } from "./commands/ls.ts";
+import { mergeBackCommand } from "./commands/merge-back.ts";
+import { newCommand } from "./commands/new.ts";
+import { noCommand } from "./commands/no.ts";
+import { okCommand } from "./commands/ok.ts";
+import { projectCommand } from "./commands/project.ts";
+import { runCommand } from "./commands/run.ts";
+import { sendCommand } from "./commands/send.ts";
+import { showCommand } from "./commands/show.ts";
+import { spawnCommand } from "./commands/spawn.ts";
+import { statusCommand } from "./commands/status.ts";
+import { stopCommand } from "./commands/stop.ts";
+import { switchCommand } from "./commands/switch.ts";
+import { taskCommand } from "./commands/task.ts";
+import { transferCommand } from "./commands/transfer.ts";
+import { unarchiveCommand } from "./commands/unarchive.ts";
+import { upCommand } from "./commands/up.ts";
+import { packageVersion } from "./version.ts";
+
+const groups: [heading: string, commands: (() => Command)[]][] = [
+  ["Environment", [upCommand, downCommand, statusCommand, doctorCommand]],
+  ["Threads", [lsCommand, newCommand, showCommand, sendCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand]],
+  ["What asks for you", [okCommand, noCommand, answerCommand]],
+  ["Fork, switch, merge back, spawn, import", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, importCommand]],
+  ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand]],
+  ["Other", [chartsCommand, completionCommand]],
+];
+
+/** The command line. Errors of usage are thrown, and nothing is printed for them here. */
+export function createProgram(): Command {
+  const program = new Command("ropewalk")
+    .description("a durable runtime for coding-agent conversations: fork, switch, merge back, spawn and import, and nothing is lost")
+    .version(packageVersion())
+    .option("--dir <folder>", "the environment's folder; else ROPEWALK_DIR, else $XDG_DATA_HOME/ropewalk or this system's usual place")
+    .option("--json", "answer in JSON")
+    .option("--no-start", "do not start an environment when none is running (exit code 4 then)")
+    .option("--request-id <id>", "name this call, so that repeating it does nothing twice")
+    .addHelpText(
+      "after",
+      `
+Threads, runs and the rest are named by their ids, by a unique beginning of the id's uuid part, or by @last.
+Exit codes: 0 done, 2 wrong input, 3 refused, 4 no environment reachable, 5 waited long enough, 10 something needs you, 130 interrupted, 1 a fault.`,
+    );
+  for (const [heading, commands] of groups) {
+    program.commandsGroup(`${heading}:`);
+    for (const make of commands) program.addCommand(make());
+  }
+  silence(program);
+  return program;
+}
+
+/** Commander leaves the exit and the words of an error to the caller; set on each command, since those that are added do not inherit it. */
+function silence(command: Command): void {
+  command.exitOverride().configureOutput({ writeErr: () => {} });
+  for (const below of command.commands) silence(below);
+}

@@ -1,0 +1,101 @@
+import type { Link } from "../../schemas/link.ts";
+import type { Refusal } from "../../schemas/refusal.ts";
+import type { Run } from "../../schemas/run.ts";
+import type { Task } from "../../schemas/task.ts";
+import type { ThreadStatus } from "../../schemas/thread.ts";
+import type { ContextTransfer, ThreadRelationshipKind } from "../../schemas/transfer.ts";
+import { oneLine } from "./terminal.ts";
+
+/** Statuses as people read them (decision 49); `--json` has the contract's. */
+export function transferWords(transfer: Pick<ContextTransfer, "status" | "resolution" | "error">, leftOut = 0): string {
+  const { status, resolution, error } = transfer;
+  switch (status) {
+    case "pending":
+      return "waiting";
+    case "failed":
+      return failed(error);
+    case "superseded":
+      return "replaced";
+    case "consumed":
+      return resolution === null ? "delivered" : `delivered, ${how(resolution.kind, leftOut)}`;
+    case "resolved_native":
+    case "resolved_portable":
+      return resolution === null ? "ready" : how(resolution.kind, leftOut);
+  }
+}
+
+function how(kind: NonNullable<ContextTransfer["resolution"]>["kind"], leftOut: number): string {
+  return kind === "native_fork" ? "exact (native)" : `retold (${leftOut === 0 ? "nothing" : leftOut} left out)`;
+}
+
+export const relationshipWords: Record<ThreadRelationshipKind, string> = {
+  fork: "fork",
+  provider_handoff: "switch",
+  merge_back: "merge back",
+  subagent_spawn: "task",
+  subagent_result: "result",
+};
+
+const runStatuses: Record<Exclude<Run["status"], "failed">, string> = {
+  queued: "waits its turn",
+  preparing: "getting ready",
+  starting: "starting",
+  running: "running",
+  waiting: "waits for you",
+  interrupting: "stopping",
+  completed: "done",
+  interrupted: "stopped",
+  rolled_back: "taken back",
+};
+export function runWords({ status, error }: Pick<Run, "status" | "error">): string {
+  return status === "failed" ? failed(error) : runStatuses[status];
+}
+
+const taskStatuses: Record<Exclude<Task["status"], "failed">, string> = {
+  requested: "asked for",
+  starting: "starting",
+  running: "running",
+  cancelling: "stopping",
+  completed: "done",
+  cancelled: "cancelled",
+  interrupted: "stopped",
+};
+export function taskWords({ status, error, reason }: Pick<Task, "status" | "error" | "reason">): string {
+  if (status === "failed") return failed(error);
+  return status === "interrupted" && reason === "dismissed" ? "dismissed" : taskStatuses[status];
+}
+
+/** `run` is the active run's status, where there is one. */
+export function threadWords(status: ThreadStatus, run: Run["status"] | null, isArchived: boolean): string {
+  const own = status === "running" && run !== null && run !== "failed" ? runStatuses[run] : status;
+  return isArchived ? `${own}, archived` : own;
+}
+
+const linkStatuses: Record<Link["status"], string> = {
+  offline: "offline",
+  connecting: "connecting",
+  online: "online",
+  diverged: "stopped: the two sides disagree",
+  revoked: "ended",
+};
+export function linkWords({ status, error }: Pick<Link, "status" | "error">): string {
+  return error === null || status === "online" ? linkStatuses[status] : `${linkStatuses[status]} (${oneLine(error)})`;
+}
+
+const failed = (error: Refusal | null): string => (error === null ? "failed" : `failed: ${oneLine(error.message)}`);
+
+/** `1 run`, `3 runs`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** `12 kB`. */
+export function sizeWords(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`;
+  const units = ["kB", "MB", "GB"];
+  let size = bytes;
+  let unit = -1;
+  while (size >= 1_000 && unit < units.length - 1) {
+    size /= 1_000;
+    unit += 1;
+  }
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
+}

@@ -1,6 +1,7 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ActorId, ActorKind } from "../../schemas/ids.ts";
 import type { ActorQuery, ActorRow, StoredJournalRow } from "../runtime/ports/store.ts";
+import type { SetAside } from "./set-aside.ts";
+import type { Statements } from "./statements.ts";
 
 type Stored = Omit<ActorRow, "state" | "context"> & { state: string; context: string };
 type StoredEvent = {
@@ -17,20 +18,18 @@ type StoredEvent = {
 
 const columns = "id, kind, version, seq, state, status, owner, peer, ordinal, context";
 
-/** Reads actors at rest and their journal. A row that cannot be read is set aside, not thrown (case R04). */
+/** Reads actors at rest and their journal. */
 export class ActorRows {
-  readonly #db: DatabaseSync;
-  readonly #byId: StatementSync;
-  readonly #queries = new Map<string, StatementSync>();
-  readonly setAside = new Map<string, string>();
+  readonly #statements: Statements;
+  readonly #setAside: SetAside;
 
-  constructor(db: DatabaseSync) {
-    this.#db = db;
-    this.#byId = db.prepare(`select ${columns} from actors where id = ?`);
+  constructor(statements: Statements, setAside: SetAside) {
+    this.#statements = statements;
+    this.#setAside = setAside;
   }
 
   get(id: ActorId): ActorRow | null {
-    const row = this.#byId.get(id) as Stored | undefined;
+    const row = this.#statements.get<Stored>(`select ${columns} from actors where id = ?`, id);
     return row === undefined ? null : this.#parse(row);
   }
 
@@ -38,58 +37,58 @@ export class ActorRows {
     const { where, values } = conditions(query);
     const direction = query.newestFirst === true ? "desc" : "asc";
     const sql = `select ${columns} from actors where ${where} order by ordinal ${direction}, id ${direction} limit ?`;
-    return (this.#prepare(sql).all(...values, query.limit ?? -1) as unknown as Stored[]).flatMap((row) => this.#parse(row) ?? []);
+    return this.#statements.all<Stored>(sql, ...values, query.limit ?? -1).flatMap((row) => this.#parse(row) ?? []);
   }
 
   countBy(query: ActorQuery): number {
     const { where, values } = conditions(query);
-    return (this.#prepare(`select count(*) as n from actors where ${where}`).get(...values) as { n: number }).n;
+    return this.#statements.get<{ n: number }>(`select count(*) as n from actors where ${where}`, ...values)?.n ?? 0;
   }
 
   count(kind: ActorKind): Record<string, number> {
-    const rows = this.#db.prepare("select status, count(*) as n from actors where kind = ? group by status").all(kind);
-    return Object.fromEntries((rows as { status: string; n: number }[]).map((r) => [r.status, r.n]));
+    const rows = this.#statements.all<{ status: string; n: number }>(
+      "select status, count(*) as n from actors where kind = ? group by status",
+      kind,
+    );
+    return Object.fromEntries(rows.map((r) => [r.status, r.n]));
   }
 
   journal(query: { actorId?: ActorId; afterCommit?: number; limit: number }): StoredJournalRow[] {
+    const after = query.afterCommit ?? 0;
+    const order = "order by commit_seq, idx limit ?";
     const rows =
       query.actorId === undefined
-        ? this.#db
-            .prepare("select * from journal where commit_seq > ? order by commit_seq, idx limit ?")
-            .all(query.afterCommit ?? 0, query.limit)
-        : this.#db
-            .prepare("select * from journal where actor_id = ? and commit_seq > ? order by commit_seq, idx limit ?")
-            .all(query.actorId, query.afterCommit ?? 0, query.limit);
-    return (rows as unknown as StoredEvent[]).map((r) => ({
-      commit: r.commit_seq,
-      index: r.idx,
-      actorId: r.actor_id as ActorId,
-      kind: r.kind as ActorKind,
-      seq: r.seq,
-      event: JSON.parse(r.event) as StoredJournalRow["event"],
-      from: r.from_status,
-      to: r.to_status,
-      verdict: r.verdict as StoredJournalRow["verdict"],
-    }));
-  }
-
-  #prepare(sql: string): StatementSync {
-    let statement = this.#queries.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#queries.set(sql, statement);
-    }
-    return statement;
+        ? this.#statements.all<StoredEvent>(`select * from journal where commit_seq > ? ${order}`, after, query.limit)
+        : this.#statements.all<StoredEvent>(
+            `select * from journal where actor_id = ? and commit_seq > ? ${order}`,
+            query.actorId,
+            after,
+            query.limit,
+          );
+    return rows.flatMap((r) => this.#setAside.read(`journal ${r.commit_seq}/${r.idx}`, () => parseEvent(r)) ?? []);
   }
 
   #parse(row: Stored): ActorRow | null {
-    try {
-      return { ...row, state: JSON.parse(row.state) as ActorRow["state"], context: JSON.parse(row.context) as unknown };
-    } catch (error) {
-      this.setAside.set(row.id, String(error));
-      return null;
-    }
+    return this.#setAside.read(row.id, () => ({
+      ...row,
+      state: JSON.parse(row.state) as ActorRow["state"],
+      context: JSON.parse(row.context) as unknown,
+    }));
   }
+}
+
+function parseEvent(r: StoredEvent): StoredJournalRow {
+  return {
+    commit: r.commit_seq,
+    index: r.idx,
+    actorId: r.actor_id as ActorId,
+    kind: r.kind as ActorKind,
+    seq: r.seq,
+    event: JSON.parse(r.event) as StoredJournalRow["event"],
+    from: r.from_status,
+    to: r.to_status,
+    verdict: r.verdict as StoredJournalRow["verdict"],
+  };
 }
 
 function conditions(query: ActorQuery): { where: string; values: (string | number)[] } {

@@ -1,20 +1,20 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
 import type { CommitBatch } from "../runtime/ports/store.ts";
+import type { Statements } from "./statements.ts";
 
 /** An actor's whole state is kept at every so many events, so that any past commit can be shown without a long replay. */
 const historyEvery = 50;
 
-/** Writes a batch inside the transaction that its caller has begun. Statements are prepared once. */
+/** Writes a batch inside the transaction that its caller has begun. */
 export class CommitWriter {
-  readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#db = db;
+  constructor(statements: Statements) {
+    this.#statements = statements;
   }
 
   write(seq: number, batch: CommitBatch): void {
-    const run = (sql: string, ...values: (string | number | null | Uint8Array)[]) => this.#prepare(sql).run(...values);
+    const run = (sql: string, ...values: SQLInputValue[]) => this.#statements.run(sql, ...values);
     const json = JSON.stringify;
     run("insert into commits values (?, ?)", seq, batch.at);
     batch.journal.forEach((j, i) => {
@@ -78,10 +78,11 @@ export class CommitWriter {
     for (const r of batch.receipts) run("insert into receipts values (?, ?, ?, ?)", r.commandId, r.digest, json(r.response), seq);
     for (const i of batch.imports) run("insert into imports values (?, ?)", i.threadId, i.digest);
     for (const id of batch.clearedProgress) run("delete from progress where run_id = ?", id);
-    this.#writeLinks(seq, batch, run);
+    this.#writeLinks(seq, batch);
   }
 
-  #writeLinks(seq: number, batch: CommitBatch, run: (sql: string, ...values: (string | number | null)[]) => unknown): void {
+  #writeLinks(seq: number, batch: CommitBatch): void {
+    const run = (sql: string, ...values: SQLInputValue[]) => this.#statements.run(sql, ...values);
     for (const l of batch.links) run("insert or replace into links values (?, ?)", l.linkId, JSON.stringify(l));
     for (const o of batch.outbox)
       run("insert into outbox values (?, ?, ?, ?, ?, ?, ?, ?)", o.linkId, o.epoch, o.number, o.kind, o.requestId, o.body, o.digest, seq);
@@ -100,14 +101,5 @@ export class CommitWriter {
       );
     for (const k of batch.keptMessages)
       run("insert or ignore into kept_messages values (?, ?, ?, ?, ?)", k.linkId, k.epoch, k.number, k.raw, k.reason);
-  }
-
-  #prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
   }
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync, statfsSync } from "node:fs";
 import { StoreFailure } from "../runtime/ports/store.ts";
+import { storeFailure } from "./failure.ts";
 
 /** File-system type numbers, as the kernel gives them, on which SQLite's locks or syncs cannot be trusted. */
 const networkTypes = new Map<number, string>([
@@ -17,17 +18,12 @@ const networkTypes = new Map<number, string>([
 
 /** Tells the type of the file system that a folder is on; a port, so that a test can say "NFS". */
 export type FileSystemType = (folder: string) => number;
-export const fileSystemType: FileSystemType = (folder) => statfsSync(folder).type;
+const fileSystemType: FileSystemType = (folder) => statfsSync(folder).type;
 
 /** Makes the store's folder (mode 0700) and refuses network file systems. Returns its real path. */
 export function prepareFolder(dir: string, typeOf: FileSystemType = fileSystemType): string {
-  try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new StoreFailure("store_unwritable", `cannot make the folder ${dir}`, "Choose another folder with --dir.", { cause });
-  }
-  const real = realpathSync(dir);
-  const network = networkTypes.get(typeOf(real) >>> 0);
+  const { real, type } = lookAt(dir, typeOf);
+  const network = networkTypes.get(type >>> 0);
   if (network !== undefined)
     throw new StoreFailure(
       "network_file_system",
@@ -35,4 +31,19 @@ export function prepareFolder(dir: string, typeOf: FileSystemType = fileSystemTy
       "Put it on a local disk: --dir or ROPEWALK_DIR.",
     );
   return real;
+}
+
+function lookAt(dir: string, typeOf: FileSystemType): { real: string; type: number } {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const real = realpathSync(dir);
+    return { real, type: typeOf(real) };
+  } catch (cause) {
+    const failure = storeFailure(cause, dir);
+    if (failure instanceof StoreFailure && failure.reason !== "store_unwritable") throw failure;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreFailure("store_unwritable", `cannot make or reach the folder ${dir}: ${why}`, "Choose another folder with --dir.", {
+      cause,
+    });
+  }
 }

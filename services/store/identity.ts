@@ -1,21 +1,102 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
-import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { readFileSync, statSync } from "node:fs";
 import type { IncarnationId } from "../../schemas/ids.ts";
+import { StoreFailure } from "../runtime/ports/store.ts";
 import { systemIdentifiers } from "../runtime/system-identifiers.ts";
+import { type Openings, OpeningsFile } from "./openings.ts";
+import { parseOrFail } from "./set-aside.ts";
+import type { Statements } from "./statements.ts";
 
 /**
- * A store knows that it is a copy (links.md, invariant 4). It records the machine and its own file's identity, and counts
- * its openings both inside and in a file beside it, which also keeps the newest commit that was seen. When any of these
- * tells of a later life than the store itself remembers, it was copied or restored: it starts as a new incarnation, which
- * its peers are told.
+ * A store knows that it is a copy (links.md, invariant 4). It records the machine, its own file's identity and how often it
+ * was opened; a file beside it counts the openings too, and has the newest commit that was seen. When any of these tells of
+ * another place or a later life than the store itself remembers, it was copied or restored: it starts as a new incarnation,
+ * which its peers are told.
  */
-type Identity = { machine: string; device: string; inode: string; openings: number };
+type Identity = { machine: string; file: string; openings: number };
 
-/** What the file beside the store remembers; it is written after the store, so it can only be behind an honest one. */
-type Beside = { openings: number; commit: number };
+export class StoreIdentity {
+  readonly incarnation: IncarnationId;
+  /** What this store was before it was found to be a copy, until its links have begun anew; null otherwise. */
+  readonly previous: IncarnationId | null;
+  readonly #statements: Statements;
+  readonly #beside: OpeningsFile;
 
+  /** Compares the store with what it remembers of itself and settles which incarnation it is. Once per opening. */
+  constructor(statements: Statements, dir: string, file: string, lastCommit: number) {
+    this.#statements = statements;
+    const before = this.#get("incarnation") as IncarnationId | undefined;
+    const remembered = this.#remembered();
+    const beside = OpeningsFile.read(dir);
+    const known = beside === "unreadable" ? null : (beside ?? { openings: 0, commit: 0 });
+    const here = { machine: machineId(), file: fileIdentity(file) };
+    const same =
+      remembered !== null &&
+      known !== null &&
+      remembered.machine === here.machine &&
+      remembered.file === here.file &&
+      isHonest(remembered, known, lastCommit);
+    const openings = Math.max(remembered?.openings ?? 0, known?.openings ?? 0) + 1;
+    this.incarnation = same && before !== undefined ? before : systemIdentifiers.next("inc");
+    // A copy of a copy that has told nobody yet: its peers know the first.
+    const untold = this.#get("previous_incarnation") as IncarnationId | undefined;
+    this.previous = untold ?? (before === undefined || before === this.incarnation ? null : before);
+    statements.transaction(() => {
+      this.#set("identity", JSON.stringify({ ...here, openings } satisfies Identity));
+      this.#set("incarnation", this.incarnation);
+      if (this.previous !== null) this.#set("previous_incarnation", this.previous);
+    });
+    this.#beside = new OpeningsFile(dir, { openings, commit: lastCommit });
+  }
+
+  /** Every link has begun anew under this incarnation; until then, each opening says again what it was before. */
+  settled(): void {
+    this.#statements.run("delete from meta where key = 'previous_incarnation'");
+  }
+
+  noteCommit(commit: number): void {
+    this.#beside.note(commit);
+  }
+
+  close(): void {
+    this.#beside.close();
+  }
+
+  #remembered(): Identity | null {
+    const text = this.#get("identity");
+    return text === undefined ? null : parseOrFail<Identity>("what the store remembers of itself", text);
+  }
+
+  #get(key: string): string | undefined {
+    return this.#statements.get<{ value: string }>("select value from meta where key = ?", key)?.value;
+  }
+
+  #set(key: string, value: string): void {
+    this.#statements.run("insert into meta values (?, ?) on conflict do update set value = excluded.value", key, value);
+  }
+}
+
+/** One opening behind: the process died between the two writes of an opening. Anything else is another life's. */
+function isHonest(remembered: Identity, beside: Openings, lastCommit: number): boolean {
+  return (beside.openings === remembered.openings || beside.openings === remembered.openings - 1) && beside.commit <= lastCommit;
+}
+
+/**
+ * A folder that had a store, and has none: starting with an empty one would forget what peers and people rely on.
+ * Throws `store_damaged`.
+ */
+export function refuseLostStore(dir: string, file: string): void {
+  const beside = OpeningsFile.read(dir);
+  if (beside === null || beside === "unreadable" || beside.commit === 0) return;
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > 0) return;
+  throw new StoreFailure(
+    "store_damaged",
+    `${file} is empty or gone, although ${beside.commit} commits were made`,
+    `Restore a backup; or, to begin with an empty store, remove the file "openings" beside it.`,
+  );
+}
+
+/** The system's own id, where it has one. A host's name is none: it changes with the network. */
 function machineId(): string {
   for (const file of ["/etc/machine-id", "/var/lib/dbus/machine-id"]) {
     try {
@@ -25,82 +106,14 @@ function machineId(): string {
       // not this kind of system
     }
   }
-  return hostname();
+  return "";
 }
 
-export class StoreIdentity {
-  readonly incarnation: IncarnationId;
-  /** The incarnation that this store was before it was found to be a copy. */
-  readonly previous: IncarnationId | null;
-  readonly #besidePath: string;
-  readonly #openings: number;
-  #writtenAt = 0;
-
-  /** Compares the store with what it remembers of itself and settles which incarnation it is. Once per opening. */
-  constructor(db: DatabaseSync, dir: string, file: string, lastCommit: number) {
-    this.#besidePath = join(dir, "openings");
-    const get = (key: string) => (db.prepare("select value from meta where key = ?").get(key) as { value: string } | undefined)?.value;
-    const stat = statSync(file, { bigint: true });
-    const beside = readBeside(this.#besidePath);
-    const known = get("identity");
-    const remembered = known === undefined ? null : (JSON.parse(known) as Identity);
-    const now: Identity = {
-      machine: machineId(),
-      device: String(stat.dev),
-      inode: String(stat.ino),
-      openings: Math.max(remembered?.openings ?? 0, beside?.openings ?? 0) + 1,
-    };
-    const same =
-      remembered !== null &&
-      beside !== null &&
-      remembered.machine === now.machine &&
-      remembered.device === now.device &&
-      remembered.inode === now.inode &&
-      // One behind: the process died between the two writes of an opening.
-      (beside.openings === remembered.openings || beside.openings === remembered.openings - 1) &&
-      beside.commit <= lastCommit;
-    const before = (get("incarnation") as IncarnationId | undefined) ?? null;
-    this.incarnation = same && before !== null ? before : systemIdentifiers.next("inc");
-    this.previous = before !== this.incarnation ? before : null;
-    this.#openings = now.openings;
-    const set = db.prepare("insert into meta values (?, ?) on conflict do update set value = excluded.value");
-    db.exec("begin immediate");
-    set.run("identity", JSON.stringify(now));
-    set.run("incarnation", this.incarnation);
-    db.exec("commit");
-    this.#write(lastCommit, true);
-  }
-
-  /** Notes the newest commit beside the store, at most once a second. */
-  noteCommit(commit: number, now: number): void {
-    if (now - this.#writtenAt < 1_000) return;
-    this.#writtenAt = now;
-    this.#write(commit, false);
-  }
-
-  /** The last note of this opening. */
-  close(commit: number): void {
-    this.#write(commit, true);
-  }
-
-  #write(commit: number, sync: boolean): void {
-    const temporary = `${this.#besidePath}.new`;
-    const fd = openSync(temporary, "w", 0o600);
-    try {
-      writeFileSync(fd, `${this.#openings} ${commit}\n`);
-      if (sync) fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(temporary, this.#besidePath);
-  }
-}
-
-function readBeside(path: string): Beside | null {
-  try {
-    const [openings = Number.NaN, commit = Number.NaN] = readFileSync(path, "utf8").trim().split(" ").map(Number);
-    return Number.isInteger(openings) && Number.isInteger(commit) ? { openings, commit } : null;
-  } catch {
-    return null;
-  }
+/**
+ * Inode and time of birth: they stay with a file through restarts of the machine, and no copy has both. Where no birth is
+ * known, the device stands in for it, which may be numbered otherwise after a restart: then a store takes itself for a copy.
+ */
+function fileIdentity(file: string): string {
+  const { ino, birthtimeNs, dev } = statSync(file, { bigint: true });
+  return birthtimeNs > 0n ? `${ino}:${birthtimeNs}` : `${ino}@${dev}`;
 }

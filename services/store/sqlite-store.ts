@@ -2,36 +2,41 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { ActorId, ActorKind, IncarnationId, LinkId, RunId } from "../../schemas/ids.ts";
 import type { LinkPosition } from "../../schemas/link.ts";
-import type { ActorQuery, CommitBatch, ItemRange, Store } from "../runtime/ports/store.ts";
+import { type ActorQuery, type CommitBatch, type ItemPage, type ItemRange, isLocalTrouble, type Store } from "../runtime/ports/store.ts";
 import { systemIdentifiers } from "../runtime/system-identifiers.ts";
 import { ActorRows } from "./actor-rows.ts";
 import { CommitWriter } from "./commit-writer.ts";
 import { storeFailure } from "./failure.ts";
-import { type FileSystemType, fileSystemType, prepareFolder } from "./folder.ts";
-import { StoreIdentity } from "./identity.ts";
+import { type FileSystemType, prepareFolder } from "./folder.ts";
+import { refuseLostStore, StoreIdentity } from "./identity.ts";
 import { ItemRows } from "./item-rows.ts";
 import { LinkRows } from "./link-rows.ts";
 import { FolderLock } from "./lock.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, refuseNewer } from "./migrations.ts";
 import { RecordRows } from "./record-rows.ts";
+import { SetAside } from "./set-aside.ts";
+import { Statements } from "./statements.ts";
 
 export type StoreOptions = { fileSystemType?: FileSystemType };
 
 /**
- * Opens the store in a folder, alone: takes the lock, migrates, settles the incarnation.
- * Throws StoreFailure: `store_locked`, `store_newer`, `network_file_system`, `store_damaged`, `store_unwritable`, `disk_full`.
+ * Opens the store in a folder, alone: takes the lock, migrates, settles the incarnation. Throws StoreFailure:
+ * `store_locked`, `store_newer`, `network_file_system`, `store_damaged`, `store_unwritable`, `disk_full`, `io_error`.
  */
 export function openStore(dir: string, options: StoreOptions = {}): SqliteStore {
-  const folder = prepareFolder(dir, options.fileSystemType ?? fileSystemType);
+  const folder = prepareFolder(dir, options.fileSystemType);
   const lock = new FolderLock(folder);
   const path = join(folder, "ropewalk.db");
   let db: DatabaseSync | null = null;
   try {
+    refuseLostStore(folder, path);
+    refuseNewer(path);
     db = new DatabaseSync(path);
     // An acknowledged command survives a power cut: every commit is synced. The two fullfsync settings matter on macOS
-    // alone, where a plain fsync does not reach the disk.
+    // alone, where a plain fsync does not reach the disk. The time-out is short, since everybody waits for it: nobody
+    // should be writing here but this process.
     db.exec(
-      "pragma journal_mode = wal; pragma synchronous = full; pragma fullfsync = on; pragma checkpoint_fullfsync = on; pragma foreign_keys = on; pragma cache_size = -32000; pragma busy_timeout = 2000",
+      "pragma busy_timeout = 250; pragma journal_mode = wal; pragma synchronous = full; pragma fullfsync = on; pragma checkpoint_fullfsync = on; pragma foreign_keys = on; pragma cache_size = -32000",
     );
     migrate(db);
     return new SqliteStore(db, path, { folder, lock });
@@ -53,12 +58,13 @@ export class SqliteStore implements Store {
   readonly incarnation: IncarnationId;
   /** Real path of the folder; empty for a store in memory. */
   readonly folder: string;
-  /** What this store was before it was found to be a copy; null otherwise. */
+  /** What this store was before it was found to be a copy, until {@link incarnationSettled}; null otherwise. */
   readonly previousIncarnation: IncarnationId | null;
   readonly #db: DatabaseSync;
-  readonly #path: string;
   readonly #lock: FolderLock | null;
   readonly #identity: StoreIdentity | null;
+  readonly #statements: Statements;
+  readonly #setAside = new SetAside();
   readonly #writer: CommitWriter;
   readonly #actors: ActorRows;
   readonly #items: ItemRows;
@@ -68,19 +74,18 @@ export class SqliteStore implements Store {
 
   constructor(db: DatabaseSync, path: string, home: { folder: string; lock: FolderLock } | null) {
     this.#db = db;
-    this.#path = path;
     this.folder = home?.folder ?? "";
     this.#lock = home?.lock ?? null;
-    const row = db.prepare("select coalesce(max(seq), 0) as seq from commits").get() as { seq: number };
-    this.#lastCommit = row.seq;
-    this.#identity = home === null ? null : new StoreIdentity(db, home.folder, path, row.seq);
+    this.#statements = new Statements(db, path);
+    this.#lastCommit = this.#statements.get<{ seq: number }>("select coalesce(max(seq), 0) as seq from commits")?.seq ?? 0;
+    this.#identity = home === null ? null : new StoreIdentity(this.#statements, home.folder, path, this.#lastCommit);
     this.incarnation = this.#identity?.incarnation ?? systemIdentifiers.next("inc");
     this.previousIncarnation = this.#identity?.previous ?? null;
-    this.#writer = new CommitWriter(db);
-    this.#actors = new ActorRows(db);
-    this.#items = new ItemRows(db);
-    this.#records = new RecordRows(db);
-    this.#links = new LinkRows(db);
+    this.#writer = new CommitWriter(this.#statements);
+    this.#actors = new ActorRows(this.#statements, this.#setAside);
+    this.#items = new ItemRows(this.#statements, this.#setAside);
+    this.#records = new RecordRows(this.#statements, this.#setAside);
+    this.#links = new LinkRows(this.#statements);
   }
 
   get lastCommit(): number {
@@ -89,16 +94,9 @@ export class SqliteStore implements Store {
 
   commit(batch: CommitBatch): number {
     const seq = this.#lastCommit + 1;
-    try {
-      this.#db.exec("begin immediate");
-      this.#writer.write(seq, batch);
-      this.#db.exec("commit");
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec("rollback");
-      throw storeFailure(error, this.#path);
-    }
+    this.#statements.transaction(() => this.#writer.write(seq, batch));
     this.#lastCommit = seq;
-    this.#identity?.noteCommit(seq, batch.at);
+    this.#identity?.noteCommit(seq);
     return seq;
   }
 
@@ -106,14 +104,13 @@ export class SqliteStore implements Store {
   actorsBy = (query: ActorQuery) => this.#actors.by(query);
   countBy = (query: ActorQuery) => this.#actors.countBy(query);
   countActors = (kind: ActorKind) => this.#actors.count(kind);
-  setAside = () => [...this.#actors.setAside].map(([id, reason]) => ({ id, reason }));
+  setAside = () => this.#setAside.list();
   journal = (query: { actorId?: ActorId; afterCommit?: number; limit: number }) => this.#actors.journal(query);
 
-  items = (range: ItemRange, page?: { afterPosition?: number; limit?: number; newestFirst?: boolean }) => this.#items.range(range, page);
+  items = (range: ItemRange, page?: ItemPage) => this.#items.range(range, page);
   item: Store["item"] = (id) => this.#items.get(id);
   itemsAfterCommit = (commit: number, limit: number) => this.#items.afterCommit(commit, limit);
   blob = (digest: string) => this.#records.blob(digest);
-  saveProgress = (runId: RunId, text: string) => this.#items.saveProgress(runId, text);
   progress = (runId: RunId) => this.#items.progress(runId);
 
   checkpoint: Store["checkpoint"] = (id) => this.#records.checkpoint(id);
@@ -126,8 +123,8 @@ export class SqliteStore implements Store {
   projects: Store["projects"] = () => this.#records.projects();
   receipt: Store["receipt"] = (id) => this.#records.receipt(id);
   importDigest: Store["importDigest"] = (id) => this.#records.importDigest(id);
-  openEffects = () => this.#records.effects(["pending", "started"]);
-  effectsSetAside = () => this.#records.effects(["set_aside"]);
+  openEffects = () => this.#records.openEffects();
+  effectsSetAside = () => this.#records.effectsSetAside();
 
   link: Store["link"] = (id) => this.#links.link(id);
   outbox = (linkId: LinkId, after: LinkPosition, limit: number) => this.#links.outbox(linkId, after, limit);
@@ -137,9 +134,26 @@ export class SqliteStore implements Store {
   openRequests: Store["openRequests"] = (env) => this.#links.open(env);
   keptMessages: Store["keptMessages"] = (id) => this.#links.kept(id);
 
+  saveProgress(runId: RunId, text: string): void {
+    try {
+      this.#items.saveProgress(runId, text);
+    } catch (error) {
+      // The next progress, or the item itself, replaces what could not be kept of a text in the making.
+      if (!isLocalTrouble(error)) throw error;
+    }
+  }
+
+  /** Every link has begun anew under this incarnation: what the store was before need not be told again. */
+  incarnationSettled(): void {
+    this.#identity?.settled();
+  }
+
   close(): void {
-    this.#identity?.close(this.#lastCommit);
-    this.#db.close();
-    this.#lock?.release();
+    try {
+      this.#identity?.close();
+      this.#db.close();
+    } finally {
+      this.#lock?.release();
+    }
   }
 }

@@ -19,11 +19,12 @@ export const configureLink: Plan<"link.configure"> = (command, context) => {
 
 /**
  * This store was found to be a copy: its direction begins a new epoch, in which everything goes out again that the peer
- * has not confirmed. Where the peer holds more than the copy remembers, it will say so (links.md, invariant 4).
+ * has not confirmed. Where the peer holds more than the copy remembers, it will say so (links.md, invariant 4). Also a link
+ * that carried nothing yet begins anew, since its peer may know the incarnation. Said again, it changes nothing.
  */
 export const beginEpoch: Plan<"link.begin_epoch"> = (command, context) => {
   const row = context.overlay.link(command.linkId);
-  if (row === null || row.sent.number + (row.received?.number ?? 0) === 0) return {};
+  if (row === null || row.previous?.incarnation === command.previous) return {};
   const unconfirmed = context.overlay.store.outbox(row.linkId, row.receipted, Number.MAX_SAFE_INTEGER);
   const start = { epoch: row.sent.epoch + 1, number: 0, digest: digestOrigin };
   let sent = start;

@@ -116,6 +116,9 @@ export type CommitBatch = {
 
 export type ItemRange = { threadId: ThreadId; fromOrdinal: number; toOrdinal: number };
 
+/** A part of a range: after the given item in the direction of reading, `limit` at most. */
+export type ItemPage = { after?: { runOrdinal: number; position: number }; limit?: number; newestFirst?: boolean };
+
 /**
  * The environment's truth. Synchronous: one file, one writer. Real driver: `services/store/`; its memory twin is the same
  * code on a database that lives in memory.
@@ -132,15 +135,15 @@ export interface Store {
   /** How many match; `limit` and order are not read. */
   countBy(query: ActorQuery): number;
   countActors(kind: ActorKind): Record<string, number>;
-  /** Actors whose row could not be read; set aside, the others go on (case R04). */
+  /** Records that could not be read so far; set aside, the others go on (case R04). */
   setAside(): { id: string; reason: string }[];
   journal(query: { actorId?: ActorId; afterCommit?: number; limit: number }): StoredJournalRow[];
 
-  items(range: ItemRange, page?: { afterPosition?: number; limit?: number; newestFirst?: boolean }): TurnItem[];
+  items(range: ItemRange, page?: ItemPage): TurnItem[];
   item(id: ItemId): TurnItem | null;
   itemsAfterCommit(commit: number, limit: number): { commit: number; item: TurnItem }[];
   blob(digest: string): Uint8Array | null;
-  /** Partial text of a running run's unfinished item; not a commit of its own. */
+  /** Partial text of a running run's unfinished item; not a commit of its own, not synced, left out while the disk is full. */
   saveProgress(runId: RunId, text: string): void;
   progress(runId: RunId): string | null;
 
@@ -180,7 +183,7 @@ export type ActorQuery = {
   limit?: number;
 };
 
-/** Why the store could not be opened or written; `reason` is the slug of decision 20. */
+/** Why the store could not be opened, read or written; `reason` is the slug of decision 20. */
 export class StoreFailure extends Error {
   override readonly name = "StoreFailure";
   readonly reason:
@@ -190,6 +193,7 @@ export class StoreFailure extends Error {
     | "store_damaged"
     | "network_file_system"
     | "store_unwritable"
+    | "io_error"
     | "sync_failed";
   readonly hint: string;
   constructor(reason: StoreFailure["reason"], message: string, hint: string, options: { cause?: unknown } = {}) {
@@ -197,4 +201,11 @@ export class StoreFailure extends Error {
     this.reason = reason;
     this.hint = hint;
   }
+}
+
+const passing: readonly StoreFailure["reason"][] = ["disk_full", "store_locked", "store_unwritable", "io_error"];
+
+/** Trouble of this machine that may pass: the same write can succeed later, and nothing of it was written. */
+export function isLocalTrouble(error: unknown): error is StoreFailure {
+  return error instanceof StoreFailure && passing.includes(error.reason);
 }

@@ -5,8 +5,11 @@ export type DeliveryOptions = {
   /** Handed to the fabric and not receipted, at most. */
   windowMessages: number;
   windowBytes: number;
-  /** Publishes that wait for the fabric's word at one time. */
+  /** Publishes that wait for the fabric's word at one time. While they do, what is written meanwhile gathers for the next. */
   publishesInFlight: number;
+  /** What one publish carries at most; a single message may be larger than `frameBytes`. */
+  frameMessages: number;
+  frameBytes: number;
   /** Held while something before it is missing. */
   reorderMessages: number;
   reorderBytes: number;
@@ -33,7 +36,9 @@ export type DeliveryOptions = {
 export const defaultDeliveryOptions: DeliveryOptions = {
   windowMessages: 4_096,
   windowBytes: 16 * 1024 * 1024,
-  publishesInFlight: 128,
+  publishesInFlight: 8,
+  frameMessages: 64,
+  frameBytes: 128 * 1024,
   reorderMessages: 256,
   reorderBytes: 8 * 1024 * 1024,
   applyMessages: 128,
@@ -43,7 +48,7 @@ export const defaultDeliveryOptions: DeliveryOptions = {
   quietMs: 1_000,
   unansweredMs: 10 * 60_000,
   askMs: 100,
-  settleMs: 100,
+  settleMs: 250,
   retryMs: 100,
   retryMaxMs: 30_000,
 };

@@ -35,7 +35,8 @@ export class LinkDelivery {
         this.#receipts.owe();
         this.#exchange.progress();
       },
-      gap: () => this.#exchange.ask(),
+      applied: () => this.#receipts.send(),
+      missing: () => this.#exchange.ask(),
       diverged: () => this.#refresh(),
     });
     this.#refresh();
@@ -95,29 +96,52 @@ export class LinkDelivery {
   }
 
   async #take(batch: Uint8Array[]): Promise<void> {
-    const { seal, statistics, log, linkId } = this.#side;
     const controls: LinkControl[] = [];
-    for (const payload of batch) {
-      const opened = seal.open(payload);
-      if (!opened.ok) {
-        statistics.refused.notAuthentic += 1;
-        log.debug({ linkId, reason: opened.reason, bytes: payload.length }, "a message was refused");
-        this.#exchange.ask();
-      } else if (opened.head.number > 0) {
-        this.#incoming.offer(opened);
-      } else {
-        const control = parseControl(opened.body);
-        if (control === null) statistics.refused.unusable += 1;
-        else controls.push(control);
+    let offered = 0;
+    for (const sealed of batch) {
+      offered += this.#open(sealed, controls);
+      // In between, so that neither the order nor the event loop gets more than it can hold.
+      if (offered >= this.#side.options.applyMessages) {
+        await this.#incoming.apply();
+        this.#receipts.send();
+        offered = 0;
       }
     }
     // Both are commits: one may take them together.
     await Promise.all([this.#incoming.apply(), this.#takeReceipts(controls)]);
-    for (const control of controls) {
-      if (control.type === "blob_wanted") this.#outgoing.blobWanted(control.digest);
-      else if (control.type === "positions") await this.#takePositions(control);
-    }
+    for (const control of controls) if (control.type === "blob_wanted") this.#outgoing.blobWanted(control.digest);
+    for (const positions of this.#lastPositions(controls)) await this.#takePositions(positions);
     this.#receipts.send();
+  }
+
+  /** Opens what one publish carried and puts each message where it belongs; how many numbered ones there were. */
+  #open(sealed: Uint8Array, controls: LinkControl[]): number {
+    const opened = this.#side.seal.open(sealed);
+    if (!opened.ok) {
+      this.#refuse(opened.reason, sealed.length);
+      return 0;
+    }
+    this.#side.statistics.refused.unusable += opened.unplaced;
+    let numbered = 0;
+    for (const message of opened.messages) {
+      if (message.head.number > 0) {
+        this.#incoming.offer(message);
+        numbered += 1;
+        continue;
+      }
+      const control = parseControl(message.body);
+      if (control === null) this.#side.statistics.refused.unusable += 1;
+      else controls.push(control);
+    }
+    return numbered;
+  }
+
+  /** Not from the peer, or damaged: counted, dropped, and asked for again. */
+  #refuse(reason: string, bytes: number): void {
+    const { statistics, log, linkId } = this.#side;
+    statistics.refused.notAuthentic += 1;
+    log.debug({ linkId, reason, bytes }, "a message was refused");
+    this.#exchange.ask();
   }
 
   /** A later receipt says all that an earlier one does. */
@@ -145,6 +169,14 @@ export class LinkDelivery {
     this.#exchange.progress();
   }
 
+  /** Of many statements (a sleeper finds a week of them) the last one counts, and the last one that answers a question. */
+  #lastPositions(controls: LinkControl[]): PositionsMessage[] {
+    const statements = controls.filter((control) => control.type === "positions");
+    const answer = statements.findLast(({ answers }) => answers !== null && this.#exchange.awaits(answers));
+    const last = statements.at(-1);
+    return [answer, last === answer ? undefined : last].filter((statement) => statement !== undefined);
+  }
+
   async #takePositions(message: PositionsMessage): Promise<void> {
     const { ledger, linkId, statistics, clock, log } = this.#side;
     const { positions, challenge } = message;
@@ -167,6 +199,7 @@ export class LinkDelivery {
     const proven = asked !== null && asked.confirmed.epoch === sent.epoch ? asked.confirmed.number : null;
     this.#outgoing.peerHas(theirs?.number ?? 0, proven);
     if (isBehind(received, positions.sent)) this.#exchange.expecting();
+    await this.#incoming.tryAgain();
   }
 
   #answered(): void {

@@ -92,6 +92,10 @@ export class Exchange {
     if (this.#open) this.#alarm.setBy(this.#side.clock.now() + askAfter(true, this.#questions, this.#side.options));
   }
 
+  awaits(challenge: string): boolean {
+    return this.#asked.has(challenge);
+  }
+
   /** What was certain when the question was asked that `message` answers; null when it answers none of the last ones. */
   answered(message: PositionsMessage): Asked | null {
     if (message.answers === null) return null;

@@ -26,7 +26,12 @@ export class IncomingBlob {
 
   /** It is this message's turn. Calling again with the same message changes nothing; with another pointer it is fetched at once. */
   want(message: IncomingMessage, pointer: BlobPointer): void {
-    if (this.#wanted?.pointer === pointer || this.#stopped) return;
+    if (this.#stopped) return;
+    if (this.#wanted !== null && this.#wanted.pointer.object === pointer.object && this.#wanted.pointer.key === pointer.key) {
+      // Sent again while it is being fetched.
+      this.#wanted.message = message;
+      return;
+    }
     const { statistics, clock } = this.#side;
     const since = statistics.waitingForBlob?.number === message.number ? statistics.waitingForBlob.since : clock.now();
     statistics.waitingForBlob = { number: message.number, bytes: pointer.bytes, since };
@@ -43,7 +48,8 @@ export class IncomingBlob {
 
   #fetch(): void {
     if (this.#wanted === null || this.#fetching) return;
-    const { message, pointer } = this.#wanted;
+    const wanted = this.#wanted;
+    const { pointer } = wanted;
     this.#alarm.clear();
     this.#fetching = true;
     this.#get(pointer)
@@ -56,8 +62,8 @@ export class IncomingBlob {
       )
       .then(({ bytes, said }) => {
         this.#fetching = false;
-        if (this.#wanted?.pointer !== pointer) return this.#fetch();
-        if (bytes !== null) return this.#found(message, bytes);
+        if (this.#wanted !== wanted) return this.#fetch();
+        if (bytes !== null) return this.#found(wanted.message, bytes);
         if (said) void sendControl(this.#side, { type: "blob_wanted", digest: pointer.digest });
         this.#alarm.set(this.#side.clock.now() + this.#backoff.next());
       });

@@ -3,19 +3,19 @@ import { BlobPointer, LinkBody } from "../../schemas/wire.ts";
 import { contentDigest } from "../runtime/link-digest.ts";
 import type { ReceiveOutcome } from "../runtime/ports/link-ledger.ts";
 import { Alarm, Backoff } from "./alarm.ts";
-import type { Opened } from "./envelope.ts";
+import type { OpenedMessage } from "./envelope.ts";
 import { InboundOrder, type IncomingMessage } from "./inbound-order.ts";
 import { IncomingBlob } from "./incoming-blob.ts";
 import type { LinkSide } from "./link-side.ts";
-
-type OpenedMessage = Extract<Opened, { ok: true }>;
 
 /** What the rest of the delivery does about what came in. */
 export interface IncomingEvents {
   /** The store took something, or a repeat came: a receipt is owed. */
   receiptOwed(): void;
-  /** Something is missing that the peer must send again. */
-  gap(): void;
+  /** The store has answered for something that it did not have to wait for any more. */
+  applied(): void;
+  /** Something is missing that the peer must say or send again. */
+  missing(): void;
   diverged(): void;
 }
 
@@ -41,12 +41,12 @@ export class Incoming {
     this.#order = new InboundOrder(this.#received, { messages: options.reorderMessages, bytes: options.reorderBytes });
     this.#blob = new IncomingBlob(side, (message, bytes) => {
       this.#order.resolve(message, bytes);
-      void this.apply();
+      void this.#applyAlone();
     });
     this.#backoff = new Backoff(options.retryMs, options.retryMaxMs);
     this.#retry = new Alarm(clock, () => {
       this.#blocked = false;
-      void this.apply();
+      void this.#applyAlone();
     });
   }
 
@@ -63,12 +63,21 @@ export class Incoming {
   /** An authentic numbered message came. */
   offer(opened: OpenedMessage): void {
     const { statistics } = this.#side;
+    const { epoch } = this.#order.expects;
     const place = this.#order.offer(toMessage(opened, this.#side.options.maxBlobBytes));
     if (place === "repeat") {
       statistics.repeats += 1;
       this.#events.receiptOwed();
     }
-    if (place === "early") this.#events.gap();
+    if (place === "early") this.#events.missing();
+    if (this.#order.expects.epoch !== epoch) this.#blocked = false;
+  }
+
+  /** What the store waited for may be there now. */
+  async tryAgain(): Promise<void> {
+    if (!this.#blocked) return;
+    this.#blocked = false;
+    await this.apply();
   }
 
   /** Gives the store what is in order; resolves when it has answered for all of it. */
@@ -85,6 +94,12 @@ export class Incoming {
     this.#blob.stop();
     this.#retry.clear();
     await this.#applying;
+  }
+
+  /** Outside of what the transport handed over, so nobody else sends the receipt. */
+  async #applyAlone(): Promise<void> {
+    await this.apply();
+    this.#events.applied();
   }
 
   async #applyAll(): Promise<void> {
@@ -136,8 +151,9 @@ export class Incoming {
     if (diverged) return this.#events.diverged();
     if (trouble === null) return this.#flowing();
     this.#order.putBack(this.#received, notTaken);
+    // The store may miss a message, or wait for where the peer stands. Asked once; the exchange asks on by itself.
+    if (this.#side.statistics.waiting === null) this.#events.missing();
     this.#wait(trouble);
-    if (this.#order.gap) this.#events.gap();
   }
 
   async #receive(message: IncomingMessage): Promise<ReceiveOutcome> {

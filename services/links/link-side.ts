@@ -36,21 +36,18 @@ export type LinkSide = {
 export async function sendControl(side: LinkSide, control: LinkControl): Promise<boolean> {
   if (side.statistics.transport !== "connected") return false;
   try {
-    const payload = side.seal.seal(
-      {
-        incarnation: side.incarnation,
-        commit: 0,
-        epoch: side.ledger.state(side.linkId).sent.epoch,
-        number: 0,
-        kind: "control",
-        requestId: null,
-        sentAt: side.clock.now(),
-        carries: "body",
-        trace: null,
-      },
-      Buffer.from(JSON.stringify(control)),
-    );
-    await side.transport.publish(side.out, payload);
+    const head = {
+      incarnation: side.incarnation,
+      commit: 0,
+      epoch: side.ledger.state(side.linkId).sent.epoch,
+      number: 0,
+      kind: "control" as const,
+      requestId: null,
+      sentAt: side.clock.now(),
+      carries: "body" as const,
+      trace: null,
+    };
+    await side.transport.publish(side.out, side.seal.seal([{ head, body: Buffer.from(JSON.stringify(control)) }]));
     return true;
   } catch (error) {
     side.log.debug({ linkId: side.linkId, type: control.type, error: String(error) }, "control message not sent");

@@ -76,13 +76,15 @@ export class OutboundWindow {
     this.#unconfirmed.add(position.number);
   }
 
-  taken(number: number, pass: number): void {
-    if (pass === this.#pass) this.#unconfirmed.delete(number);
+  /** The fabric took the messages from `first` to `last`. */
+  taken(first: number, last: number, pass: number): void {
+    if (pass !== this.#pass) return;
+    for (let number = first; number <= last; number += 1) this.#unconfirmed.delete(number);
   }
 
-  /** The fabric did not take it: it and what followed go again. */
-  failed(number: number, pass: number): void {
-    if (pass === this.#pass) this.#back(number - 1);
+  /** The fabric did not take `first` and what travelled with it: they and what followed go again. */
+  failed(first: number, pass: number): void {
+    if (pass === this.#pass) this.#back(first - 1);
   }
 
   /** The connection is gone: what the fabric had not confirmed goes again. */

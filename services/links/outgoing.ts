@@ -3,9 +3,15 @@ import type { LinkLedgerState, OutboxMessage } from "../runtime/ports/link-ledge
 import { digestOrigin } from "../runtime/ports/link-ledger.ts";
 import { PublishError } from "../runtime/ports/link-transport.ts";
 import { Alarm, Backoff } from "./alarm.ts";
+import type { OutgoingEnvelope } from "./envelope.ts";
 import type { LinkSide } from "./link-side.ts";
 import { OutboundWindow } from "./outbound-window.ts";
 import { OutgoingBlobs } from "./outgoing-blobs.ts";
+
+/** About what a head takes in a sealing, for the window's count of bytes. */
+const headAllowance = 600;
+
+type Ready = { message: OutboxMessage; envelope: OutgoingEnvelope };
 
 /** Hands our direction's messages to the fabric: the driver of {@link OutboundWindow}. */
 export class Outgoing {
@@ -140,95 +146,89 @@ export class Outgoing {
     return this.#open && this.#side.clock.now() >= this.#heldUntil && this.#inFlight < this.#side.options.publishesInFlight;
   }
 
-  /** One read of the outbox; false when there is nothing to do for now. */
+  /** One read of the outbox, which makes one publish or a few; false when there is nothing to do for now. */
   async #handSome(): Promise<boolean> {
     const { ledger, linkId, options } = this.#side;
     const window = this.#window;
     const room = window.room();
-    const messages = Math.min(room.messages, options.publishesInFlight - this.#inFlight, 64);
-    if (messages === 0 || room.bytes === 0) return false;
-    const batch = ledger.outbox(linkId, window.cursor, { messages, bytes: room.bytes });
+    if (room.messages === 0 || room.bytes === 0) return false;
+    const limit = { messages: Math.min(room.messages, options.frameMessages), bytes: Math.min(room.bytes, options.frameBytes) };
+    const batch = ledger.outbox(linkId, window.cursor, limit);
     if (batch.length === 0) return false;
     const pass = window.pass;
+    let together: Ready[] = [];
     for (const message of batch) {
-      if (message.epoch !== window.epoch || message.number !== window.cursor.number + 1) return this.#realign();
-      let payload = this.#sealed(message);
-      if (payload instanceof Promise) {
+      if (message.epoch !== window.epoch || message.number !== window.cursor.number + together.length + 1) return this.#realign();
+      let envelope = this.#envelope(message, together.at(-1)?.message ?? window.cursor);
+      if (envelope instanceof Promise) {
+        // A blob is put before anything that follows it is sent; what precedes it need not wait.
+        this.#publish(together, pass);
+        together = [];
         try {
-          payload = await payload;
+          envelope = await envelope;
         } catch (error) {
           this.#refused(error);
           return false;
         }
         if (pass !== window.pass || !this.#open) return true;
       }
-      this.#hand(message, payload);
+      together.push({ message, envelope });
     }
+    this.#publish(together, pass);
     return true;
   }
 
-  #hand(message: OutboxMessage, payload: Uint8Array): void {
-    const { transport, out, statistics } = this.#side;
-    const { number } = message;
-    const pass = this.#window.pass;
-    this.#window.hand({ epoch: message.epoch, number, digest: message.digest }, payload.length);
-    statistics.sent += 1;
-    if (number <= this.#highest) statistics.repeated += 1;
-    this.#highest = Math.max(this.#highest, number);
+  /** One publish; nothing when there is nothing. */
+  #publish(together: readonly Ready[], pass: number): void {
+    const { transport, out, seal, statistics } = this.#side;
+    const [first, last] = [together[0]?.message, together.at(-1)?.message];
+    if (first === undefined || last === undefined) return;
+    const sealed = seal.seal(together.map(({ envelope }) => envelope));
+    for (const { message, envelope } of together) {
+      const { epoch, number, digest } = message;
+      this.#window.hand({ epoch, number, digest }, headAllowance + envelope.body.length);
+      statistics.sent += 1;
+      if (number <= this.#highest) statistics.repeated += 1;
+    }
+    this.#highest = Math.max(this.#highest, last.number);
     this.#inFlight += 1;
     transport
-      .publish(out, payload)
+      .publish(out, sealed)
       .then(
         () => {
-          this.#window.taken(number, pass);
+          this.#window.taken(first.number, last.number, pass);
           this.#release();
         },
         (error: unknown) => {
-          this.#window.failed(number, pass);
+          this.#window.failed(first.number, pass);
           this.#refused(error);
         },
       )
       .finally(() => {
         this.#inFlight -= 1;
-        // Woken by the half, so that one read of the outbox feeds many publishes.
-        if (this.#inFlight <= this.#side.options.publishesInFlight / 2) this.pump();
+        this.pump();
         this.#settleIdle();
       });
   }
 
-  #sealed(message: OutboxMessage): Uint8Array | Promise<Uint8Array> {
-    // A body has at least as many bytes as characters, so most are not counted twice.
-    const large =
-      message.body.length * 3 > this.#side.options.inlineBytes && Buffer.byteLength(message.body) > this.#side.options.inlineBytes;
-    if (!large) return this.#envelope(message, Buffer.from(message.body), "body");
+  /** A message ready to be sealed: its body, or, once that is put as a blob, the pointer to it. */
+  #envelope(message: OutboxMessage, after: LinkPosition): OutgoingEnvelope | Promise<OutgoingEnvelope> {
+    const { incarnation, clock, options } = this.#side;
+    const { commit, epoch, number, kind, requestId, body } = message;
+    const head = { incarnation, commit, epoch, number, kind, requestId, sentAt: clock.now(), trace: null };
+    // UTF-8 takes at most three bytes for each unit of a string, so that most bodies need not be measured.
+    const large = body.length * 3 > options.inlineBytes && Buffer.byteLength(body) > options.inlineBytes;
+    if (!large) return { head: { ...head, carries: "body" }, body: Buffer.from(body) };
     return this.#blobs
-      .pointerFor(message, this.#window.cursor)
-      .then((pointer) => this.#envelope(message, Buffer.from(JSON.stringify(pointer)), "blob"));
-  }
-
-  #envelope(message: OutboxMessage, body: Buffer, carries: "body" | "blob"): Uint8Array {
-    const { seal, incarnation, clock } = this.#side;
-    return seal.seal(
-      {
-        incarnation,
-        commit: message.commit,
-        epoch: message.epoch,
-        number: message.number,
-        kind: message.kind,
-        requestId: message.requestId,
-        sentAt: clock.now(),
-        carries,
-        trace: null,
-      },
-      body,
-    );
+      .pointerFor(message, after)
+      .then((pointer) => ({ head: { ...head, carries: "blob" as const }, body: Buffer.from(JSON.stringify(pointer)) }));
   }
 
   async #sendAgain(message: OutboxMessage, after: LinkPosition): Promise<void> {
-    const pointer = await this.#blobs.pointerFor(message, after);
-    await this.#side.transport.publish(this.#side.out, this.#envelope(message, Buffer.from(JSON.stringify(pointer)), "blob"));
-    this.#side.statistics.sent += 1;
-    this.#side.statistics.repeated += 1;
+    const { transport, out, seal, statistics } = this.#side;
+    await transport.publish(out, seal.seal([await this.#envelope(message, after)]));
+    statistics.sent += 1;
+    statistics.repeated += 1;
   }
 
   /** The store is not where the window thought: a new epoch, or receipts taken elsewhere. True when the window moved. */

@@ -33,6 +33,7 @@ export class LedgerTwin implements LinkLedger {
         sent: start,
         receipted: start,
         received: null,
+        previous: null,
         peerIncarnation: null,
         diverged: false,
         revoked: false,
@@ -57,6 +58,17 @@ export class LedgerTwin implements LinkLedger {
     for (const listener of this.#listeners) listener(linkId);
   }
 
+  /** A person ended the divergence: what has no receipt goes out again in a new epoch. */
+  rejoin(linkId: LinkId): void {
+    const link = this.link(linkId);
+    const waiting = link.outbox;
+    link.diverged = false;
+    link.sent = { epoch: link.sent.epoch + 1, number: 0, digest: digestOrigin };
+    link.receipted = link.sent;
+    link.outbox = [];
+    for (const { body } of waiting) this.write(linkId, body);
+  }
+
   link(linkId: LinkId): LinkState {
     const link = this.#links.get(linkId);
     if (link === undefined) throw new Error(`no link ${linkId}`);
@@ -70,8 +82,12 @@ export class LedgerTwin implements LinkLedger {
   outbox(linkId: LinkId, after: LinkPosition, limit: { messages: number; bytes: number }): OutboxMessage[] {
     const found: OutboxMessage[] = [];
     let bytes = 0;
-    for (const message of this.link(linkId).outbox) {
-      if (message.epoch < after.epoch || (message.epoch === after.epoch && message.number <= after.number)) continue;
+    const { outbox, sent } = this.link(linkId);
+    // One epoch, without holes: the place follows from the number.
+    const first = after.epoch === sent.epoch ? after.number + 1 - (outbox[0]?.number ?? 0) : 0;
+    for (let place = Math.max(0, first); place < outbox.length; place += 1) {
+      const message = outbox[place];
+      if (message === undefined) break;
       if (found.length >= limit.messages || (found.length > 0 && bytes >= limit.bytes)) break;
       found.push(message);
       bytes += message.body.length;
@@ -90,12 +106,13 @@ export class LedgerTwin implements LinkLedger {
     if (this.trouble !== null) throw new Error(this.trouble);
     if (link.diverged) return "diverged";
     if (received.epoch !== link.sent.epoch || received.number <= link.receipted.number) return "ok";
-    const message = link.outbox.find(({ epoch, number }) => epoch === received.epoch && number === received.number);
+    const place = received.number - (link.outbox[0]?.number ?? 0);
+    const message = link.outbox[place];
     if (message === undefined || message.digest !== received.digest) {
       link.diverged = true;
     } else {
       link.receipted = received;
-      link.outbox = link.outbox.filter(({ epoch, number }) => epoch > received.epoch || number > received.number);
+      link.outbox = link.outbox.slice(place + 1);
     }
     await this.#committed();
     return link.diverged ? "diverged" : "ok";
@@ -130,9 +147,11 @@ export class LedgerTwin implements LinkLedger {
   #receive(link: LinkState, message: Received): ReceiveOutcome {
     if (this.trouble !== null) return { outcome: "waiting", reason: this.trouble };
     if (link.diverged) return { outcome: "waiting", reason: "diverged" };
-    const received = link.received ?? { epoch: message.epoch, number: 0, digest: digestOrigin };
-    if (message.epoch < received.epoch || message.number <= received.number) return { outcome: "old", received };
-    if (message.epoch > received.epoch || message.number > received.number + 1) return { outcome: "gap", received: link.received };
+    const known = link.received;
+    if (known !== null && message.epoch < known.epoch) return { outcome: "old", received: known };
+    const received = known?.epoch === message.epoch ? known : { epoch: message.epoch, number: 0, digest: digestOrigin };
+    if (message.number <= received.number) return { outcome: "old", received };
+    if (message.number > received.number + 1) return { outcome: "gap", received: known };
     link.peerIncarnation ??= message.incarnation;
     link.received = { ...received, number: message.number, digest: nextLinkDigest(received.digest, message.contentDigest) };
     link.applied.push(message);

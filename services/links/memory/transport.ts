@@ -71,7 +71,8 @@ export function createMemoryFabric(options: MemoryFabricOptions): MemoryFabric {
 
   function remove(queue: Queue, batch: Stored[]): void {
     const gone = new Set(batch);
-    queue.messages = queue.messages.filter((message) => !gone.has(message) || void (queue.bytes -= message.payload.length));
+    for (const message of queue.messages) if (gone.has(message)) queue.bytes -= message.payload.length;
+    queue.messages = queue.messages.filter((message) => !gone.has(message));
   }
 
   function transport(name: string): LinkTransport {

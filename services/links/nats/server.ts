@@ -41,7 +41,7 @@ export async function startNatsServer(options: { bin: string; dir: string; port?
     log,
   ];
   // Nothing of our environment concerns it.
-  const child = spawn(bin, args, { stdio: "ignore", env: { PATH: process.env["PATH"] ?? "" } });
+  const child = spawn(bin, args, { stdio: "ignore", env: { PATH: process.env.PATH ?? "" } });
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());

@@ -186,6 +186,8 @@ class NatsTransport implements LinkTransport {
     return {
       servers: url.split(",").map((server) => server.trim()),
       name,
+      // The client would take a stack trace for every request, in case it fails.
+      noAsyncTraces: true,
       maxReconnectAttempts: -1,
       reconnectDelayHandler: () => this.#reconnectDelay(),
       pingInterval: 5_000,

@@ -36,7 +36,13 @@ test("whatever the fabric drops, repeats, reorders, refuses or loses, each store
         batchMessages: 7,
         disturb: () => (calm ? "keep" : (disturbances.next().value ?? "keep")),
       });
-      const { a, b } = linkPair("property", clock, { windowMessages: 20, reorderMessages: 6, applyMessages: 4, publishesInFlight: 5 });
+      const { a, b } = linkPair("property", clock, {
+        windowMessages: 20,
+        reorderMessages: 6,
+        applyMessages: 4,
+        publishesInFlight: 3,
+        frameMessages: 4,
+      });
       const ends = { a, b };
       await a.start(fabric.transport("a"));
       await b.start(fabric.transport("b"));
@@ -69,6 +75,6 @@ test("whatever the fabric drops, repeats, reorders, refuses or loses, each store
       await a.stop();
       await b.stop();
     }),
-    { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 150) },
+    { numRuns: Number(process.env.PROPERTY_RUNS ?? 150) },
   );
 }, 120_000);

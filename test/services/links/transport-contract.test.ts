@@ -226,7 +226,9 @@ describe.each([
     await publish(transport, free, ["passes"]);
     await until("the other channel works", () => other.got.length === 1);
     let read = 0;
-    await transport.consume(full, async (batch) => void (read += batch.length));
+    await transport.consume(full, async (batch) => {
+      read += batch.length;
+    });
     await until("it was read", () => read >= 6);
     let passed = false;
     await until("there is room again", () => {

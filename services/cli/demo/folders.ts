@@ -11,6 +11,13 @@ import { script } from "./story/words.ts";
 
 export type DemoProvider = "scripted" | "codex";
 export type Folder = { name: SideName; dir: string; environmentId: EnvironmentId };
+export type Wanted = {
+  provider: DemoProvider;
+  /** Another script for the scripted providers; null: the story's own. */
+  script: unknown;
+  /** Address of the NATS server; null: there is none. */
+  broker: string | null;
+};
 export type Folders = { laptop: Folder; box: Folder | null; providers: Stage["providers"] };
 
 /** A real agent is asked for words alone, and may do nothing without asking. */
@@ -20,13 +27,14 @@ const careful: Modes = { runtimeMode: "approval-required", interactionMode: "def
  * Makes the environments' folders below `root`: linked with each other over the broker, the box letting the laptop import
  * and spawn; without a broker the laptop alone. Throws what keeps a folder from being made.
  */
-export function prepareFolders(root: string, provider: DemoProvider, broker: string | null): Folders {
+export function prepareFolders(root: string, wanted: Wanted): Folders {
+  const { provider, broker } = wanted;
   const [first, second] = provider === "scripted" ? ["amber", "birch"] : ["codex", "codex-2"];
   const providers = { first: first as string, second: second as string };
   const laptop = folder(root, "laptop");
   const box = broker === null ? null : folder(root, "box");
   const modes = provider === "scripted" ? defaultModes : careful;
-  const common = { providers, provider, broker, modes };
+  const common = { ...wanted, script: wanted.script ?? script, providers, modes };
   const linkId = `link:${v7()}` as LinkId;
   const link = (to: Folder, grants: LinkConfig["grants"]): LinkConfig[] => [
     { id: linkId, name: to.name, peer: { environmentId: to.environmentId, publicKey: publicKeyOf(to.dir) }, grants },
@@ -54,9 +62,9 @@ function publicKeyOf(dir: string): string {
   return result.keys.publicKey;
 }
 
-type Settings = { providers: Stage["providers"]; provider: DemoProvider; broker: string | null; modes: Modes; links: LinkConfig[] };
+type Settings = Wanted & { providers: Stage["providers"]; modes: Modes; links: LinkConfig[] };
 
-function configure({ name, dir, environmentId }: Folder, { providers, provider, broker, modes, links }: Settings): void {
+function configure({ name, dir, environmentId }: Folder, { providers, provider, script, broker, modes, links }: Settings): void {
   const instance = provider === "scripted" ? ({ kind: "scripted", script: "script.json" } as const) : ({ kind: "codex" } as const);
   const config: EnvironmentConfig = {
     environment: { id: environmentId, name },

@@ -204,6 +204,9 @@ async function compose(
     }),
     async close() {
       await links?.stop();
+      // What is committed while it ends is for the next start: a message that waits keeps waiting.
+      effects.pause();
+      dispatcher.holdNoMore();
       await host.close();
       await effects.stop();
       await dispatcher.close();

@@ -56,7 +56,7 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
       return { built: await buildHandoff({ ...common, subject: { about }, items, read }), basePoint: null, sourcePoint };
     }
     case "merge_back": {
-      const basePoint = mergedUpTo(store, input.sourceThreadId, input.targetThreadId) ?? input.basePoint;
+      const basePoint = toldBefore(start, transfer) ?? mergedUpTo(store, input.sourceThreadId, input.targetThreadId) ?? input.basePoint;
       const from = basePoint !== null && basePoint.threadId === input.sourceThreadId ? (basePoint.ordinal ?? 0) + 1 : 1;
       const segment = { threadId: input.sourceThreadId, fromOrdinal: from, toOrdinal: input.sourcePoint.ordinal ?? 0, inherited: false };
       const title = threadFrom(store, input.sourceThreadId)?.title ?? "";
@@ -87,7 +87,26 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
   }
 }
 
+/** Up to where an older merge of the same fork tells it in this very start: each run of the fork is told once. */
+function toldBefore(start: StartContext, { id, input }: WorkedOn): ContextSourcePoint | null {
+  const worked = start.outcomes.flatMap((o) => (o.outcome === "portable" || o.outcome === "delta" ? [o.transfer] : []));
+  const older = worked.slice(
+    0,
+    worked.findIndex((t) => t.id === id),
+  );
+  return older.findLast((t) => t.input.type === "merge_back" && t.input.sourceThreadId === input.sourceThreadId)?.input.sourcePoint ?? null;
+}
+
 /** Something went wrong that is nobody's bad input (case H06). */
+export function preparingFailed(error: unknown) {
+  return refusal(
+    "orchestration_error",
+    "preparation_failed",
+    `preparing the run failed: ${error instanceof Error ? error.message : String(error)}`,
+    "Send again; if it fails again, report it with the output of ropewalk doctor.",
+  );
+}
+
 export function buildingFailed(error: unknown) {
   return refusal(
     "orchestration_error",

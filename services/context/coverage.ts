@@ -1,7 +1,7 @@
 import type { Coverage, OrdinalRange, ProviderThread } from "../../schemas/provider.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
-import { type ActorSource, runsOf } from "../runtime/typed-actors.ts";
+import { type ActorSource, asRun, runsOf } from "../runtime/typed-actors.ts";
 
 const holds = (ranges: readonly OrdinalRange[], ordinal: number) => ranges.some(([from, to]) => from <= ordinal && ordinal <= to);
 
@@ -11,12 +11,27 @@ export function knows(coverage: Coverage, ordinal: number): boolean {
 }
 
 /**
- * Runs that belong to the conversation as it is retold: all that were given to a provider or failed on the way to one.
- * Not those that a person took back before anybody saw them, nor those that a rollback took back.
+ * Runs that belong to the conversation as it is retold: all that were given to a provider or ended on the way to one,
+ * also with the process. Not those that a person took back before anybody saw them, nor those that a rollback took back.
  */
 export function isPartOfHistory(run: Run): boolean {
   if (run.status === "rolled_back") return false;
-  return run.acceptedAt !== null || run.status === "failed";
+  return run.acceptedAt !== null || run.status === "failed" || (run.status === "interrupted" && run.interruptReason === null);
+}
+
+/** How far back is looked for an input that a provider may have taken; further back nobody minds a repeat. */
+const repeatsWithin = 20;
+
+/**
+ * True when nobody knows whether a provider took an earlier input of this thread, since the last that one took for certain:
+ * what is told now may be a repeat (contract §7, told at least once).
+ */
+export function mayRepeat(source: ActorSource, run: Run): boolean {
+  const before = source
+    .actorsBy({ kind: "run", owner: run.threadId, maxOrdinal: run.ordinal - 1, newestFirst: true, limit: repeatsWithin })
+    .map(asRun);
+  const certain = before.findIndex((r) => r.acceptedAt !== null);
+  return before.slice(0, certain === -1 ? undefined : certain).some((r) => r.error?.reason === "outcome_unknown");
 }
 
 /** True when the thread has history from before its own runs: inherited by a fork, or imported. */

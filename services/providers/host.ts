@@ -1,7 +1,7 @@
-import type { Command } from "../../schemas/command.ts";
+import type { Command, Receipt } from "../../schemas/command.ts";
 import type { AttemptId, EffectId, RunId, ThreadId } from "../../schemas/ids.ts";
 import type { NativeRef } from "../../schemas/provider.ts";
-import { refusal } from "../../schemas/refusal.ts";
+import { type Refusal, refusal } from "../../schemas/refusal.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import { readText } from "../runtime/content.ts";
@@ -10,13 +10,23 @@ import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { Settings } from "../runtime/settings.ts";
 import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
-import { type ProviderAdapter, ProviderFailure, type ProviderSession, type TurnInput } from "./contract.ts";
+import {
+  type LookupAnswer,
+  type LookupQuery,
+  type ProviderAdapter,
+  ProviderFailure,
+  type ProviderSession,
+  type TurnInput,
+} from "./contract.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { LiveTurn } from "./live-turn.ts";
+import { within } from "./within.ts";
 
 const defaultLeaseMs = 30 * 60_000;
 /** How long a provider may take to heed an interrupt before the run is closed without it. */
 const defaultInterruptMs = 10_000;
+/** A provider that has not said by then what became of an input is taken to be one that cannot say. */
+const lookupMs = 15_000;
 
 export type ProviderHostOptions = {
   adapters: ReadonlyMap<string, ProviderAdapter>;
@@ -24,7 +34,7 @@ export type ProviderHostOptions = {
   clock: Clock;
   settings: Settings;
   interruptMs?: number | undefined;
-  report(command: Command, closes?: readonly EffectId[]): Promise<unknown>;
+  report(command: Command, closes?: readonly EffectId[]): Promise<Receipt>;
   /** Tells a model that it may have been given this before; the text is the context service's. */
   mayRepeatNote: string;
 };
@@ -40,7 +50,7 @@ export class ProviderHost {
 
   constructor(options: ProviderHostOptions) {
     this.#o = options;
-    this.#sessions = new LiveSessions(options.adapters);
+    this.#sessions = new LiveSessions(options.adapters, options.clock);
   }
 
   readonly start: EffectHandler<"provider.start"> = {
@@ -62,10 +72,8 @@ export class ProviderHost {
       await this.#close(effectId);
       turn.interrupted = true;
       this.#o.clock.after(this.#o.interruptMs ?? defaultInterruptMs, () => {
-        if (turn.hasEnded) return;
-        void this.#letGo(runId);
-        void turn.end(
-          "interrupted",
+        void this.#giveUp(
+          turn,
           refusal(
             "provider_unavailable",
             "interrupt_ignored",
@@ -98,6 +106,7 @@ export class ProviderHost {
         state: "settled",
         note: "the provider's question ended with its process",
       });
+      return "settled";
     },
   };
 
@@ -114,12 +123,7 @@ export class ProviderHost {
       "the environment was stopped while this ran",
       "Send again to go on.",
     );
-    await Promise.allSettled(
-      [...this.#turns.values()].map(async (turn) => {
-        turn.abort.abort();
-        await turn.end("interrupted", stopped);
-      }),
-    );
+    await Promise.allSettled([...this.#turns.values()].map((turn) => this.#giveUp(turn, stopped)));
     await this.#sessions.close();
     await Promise.allSettled([...this.#o.adapters.values()].map((adapter) => adapter.close()));
   }
@@ -136,13 +140,18 @@ export class ProviderHost {
     const { instance } = run.plan.provider;
     const leaseMs = this.#o.settings.config.providers[instance]?.leaseMs ?? defaultLeaseMs;
     const turn = new LiveTurn(
-      { clock: this.#o.clock, report: (c) => this.#o.report(c), saveProgress: (id, text) => this.#o.store.saveProgress(id, text) },
+      {
+        clock: this.#o.clock,
+        report: (c) => this.#o.report(c),
+        saveProgress: (id, text) => this.#o.store.saveProgress(id, text),
+        leaseExpired: (expired, error) => void this.#giveUp(expired, error),
+      },
       { runId, attemptId },
       leaseMs,
-      (ending) => {
+      (ending, endedByProvider) => {
         this.#turns.delete(runId);
-        // A provider that failed may be gone: the next run opens the conversation anew.
-        if (ending === "failed") void this.#sessions.forget(thread.id);
+        // A provider that failed, or did not end its turn itself, may be gone: the next run opens the conversation anew.
+        if (ending === "failed" || !endedByProvider) void this.#sessions.forget(thread.id);
       },
     );
     this.#turns.set(runId, turn);
@@ -151,7 +160,8 @@ export class ProviderHost {
       // Given to the door now, so that everything else of this turn comes after it.
       const accepted = this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: session.nativeRef, turnRef }, [effectId]);
       turn.accepted();
-      await accepted;
+      const receipt = await accepted;
+      if (!receipt.ok) throw new ProviderFailure(receipt.refusal);
       // It was told to stop while it was being accepted: now there is a turn to interrupt.
       if (turn.interrupted && !turn.hasEnded) await session.interrupt().catch(() => {});
     } catch (error) {
@@ -179,6 +189,7 @@ export class ProviderHost {
     const give = async () => {
       const { session, reused } = await this.#sessions.take(request, signal);
       turn.session = session;
+      turn.isGiven = true;
       try {
         return { session, ...(await session.startTurn(input, turn.take, signal)) };
       } catch (error) {
@@ -198,18 +209,14 @@ export class ProviderHost {
   ) {
     const nativeRef = request.open.kind === "resume" ? request.open.nativeRef : null;
     const query = { cwd: request.cwd, threadId: request.threadId, nativeRef, attemptId };
-    const found = await this.#o.adapters
-      .get(request.instance)
-      ?.lookup(query)
-      .catch(() => null);
-    return found?.outcome === "absent";
+    return (await this.#lookup(request.instance, query)).outcome === "absent";
   }
 
   async #startFailed(threadId: ThreadId, turn: LiveTurn, error: unknown): Promise<void> {
     // Whatever state the conversation was left in, the next run opens it anew.
-    await this.#sessions.forget(threadId);
-    if (turn.interrupted) {
-      await turn.end("interrupted", null);
+    void this.#sessions.forget(threadId);
+    if (turn.abort.signal.aborted) {
+      await this.#giveUp(turn, null);
       return;
     }
     const failure = error instanceof ProviderFailure ? error : null;
@@ -224,9 +231,30 @@ export class ProviderHost {
     await turn.end("failed", what, { openFailed: failure?.openFailed ?? false });
   }
 
-  async #letGo(runId: RunId): Promise<void> {
-    const run = runFrom(this.#o.store, runId);
-    if (run !== null) await this.#sessions.forget(run.threadId);
+  /**
+   * Ends a turn from our side. Where its acceptance was waited for, the provider may have taken the input all the same,
+   * and is asked: what it was told is consumed only when it says so (decision 29).
+   */
+  #giveUp(turn: LiveTurn, error: Refusal | null): Promise<void> {
+    turn.givenUp ??= this.#endGivenUp(turn, error);
+    return turn.givenUp;
+  }
+
+  async #endGivenUp(turn: LiveTurn, error: Refusal | null): Promise<void> {
+    turn.abort.abort();
+    if (turn.hasEnded) return;
+    let why = error;
+    if (turn.isGiven && !turn.isAccepted) {
+      const { runId, attemptId } = turn;
+      const found = await this.#becameOf(runId, attemptId);
+      if (found.outcome === "unknown") why = outcomeUnknown;
+      if (found.outcome === "accepted") {
+        await this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: found.nativeRef, turnRef: found.turnRef });
+        await turn.end("interrupted", why, { turnRef: found.turnRef });
+        return;
+      }
+    }
+    await turn.end("interrupted", why);
   }
 
   /** Exactly what the provider is given: what it is told, then the message, which a spawned task already is. */
@@ -245,41 +273,64 @@ export class ProviderHost {
   }
 
   /** After a crash: what became of an input whose start was committed (contract §7). */
-  async #settle(runId: RunId, attemptId: AttemptId, effectId: EffectId): Promise<void> {
+  async #settle(runId: RunId, attemptId: AttemptId, effectId: EffectId): Promise<"settled" | "never_begun"> {
+    const run = runFrom(this.#o.store, runId);
+    if (run?.plan == null || run.attempt?.id !== attemptId || run.acceptedAt !== null) {
+      await this.#close(effectId);
+      return "settled";
+    }
+    const found = await this.#becameOf(runId, attemptId);
+    const end = ended(runId, attemptId, "interrupted");
+    if (found.outcome === "absent") {
+      if (run.status === "starting") return "never_begun";
+      await this.#o.report(end, [effectId]);
+    } else if (found.outcome === "unknown") {
+      await this.#o.report({ ...end, error: outcomeUnknown }, [effectId]);
+    } else {
+      const { nativeRef, turnRef } = found;
+      await this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef, turnRef }, [effectId]);
+      await this.#o.report({ ...end, error: stoppedMeanwhile, turnRef });
+    }
+    return "settled";
+  }
+
+  async #becameOf(runId: RunId, attemptId: AttemptId): Promise<LookupAnswer> {
     const run = runFrom(this.#o.store, runId);
     const thread = run === null ? null : threadFrom(this.#o.store, run.threadId);
-    if (run?.plan == null || thread === null || run.attempt?.id !== attemptId || run.acceptedAt !== null) return this.#close(effectId);
-    const adapter = this.#o.adapters.get(run.plan.provider.instance);
-    const nativeRef = run.plan.open.kind === "resume" ? run.plan.open.nativeRef : null;
-    const cwd = this.#o.store.project(thread.projectId)?.path ?? ".";
-    const found = (await adapter?.lookup({ cwd, threadId: thread.id, nativeRef, attemptId }).catch(() => null)) ?? {
-      outcome: "unknown" as const,
-    };
-    if (found.outcome === "absent" && run.status === "starting") return this.#start(runId, attemptId, effectId);
-    if (found.outcome === "accepted") {
-      await this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: found.nativeRef, turnRef: found.turnRef }, [effectId]);
-      const stopped = refusal(
-        "orchestration_error",
-        "environment_stopped",
-        "the environment stopped while the provider worked on this",
-        "Send again to go on; the provider knows what it was told.",
-      );
-      await this.#o.report({ ...ended(runId, attemptId, "interrupted"), error: stopped, turnRef: found.turnRef });
-      return;
-    }
-    const unknown = refusal(
-      "orchestration_error",
-      "outcome_unknown",
-      "nobody can say whether the provider took this message before the environment stopped",
-      "Send again; what it is told is marked as a possible repeat.",
+    if (run?.plan == null || thread === null) return { outcome: "unknown" };
+    const { provider, open } = run.plan;
+    const nativeRef = open.kind === "resume" ? open.nativeRef : null;
+    return this.#lookup(provider.instance, { cwd: this.#folderOf(thread), threadId: thread.id, nativeRef, attemptId });
+  }
+
+  #lookup(instance: string, query: LookupQuery): Promise<LookupAnswer> {
+    const unknown = { outcome: "unknown" } as const;
+    const asked = this.#o.adapters.get(instance)?.lookup(query) ?? Promise.resolve(unknown);
+    return within<LookupAnswer>(
+      this.#o.clock,
+      lookupMs,
+      asked.catch(() => unknown),
+      () => unknown,
     );
-    await this.#o.report({ ...ended(runId, attemptId, "interrupted"), error: found.outcome === "absent" ? null : unknown }, [effectId]);
   }
 
   async #close(effectId: EffectId): Promise<void> {
     await this.#o.report({ type: "effects.closed", effectIds: [effectId], state: "done", note: "" });
   }
 }
+
+const outcomeUnknown = refusal(
+  "orchestration_error",
+  "outcome_unknown",
+  "nobody can say whether the provider took this message before it was given up",
+  "Send again; what it is told is marked as a possible repeat.",
+);
+const stoppedMeanwhile = refusal(
+  "orchestration_error",
+  "environment_stopped",
+  "the environment stopped while the provider worked on this",
+  "Send again to go on; the provider knows what it was told.",
+);
 
 function ended(runId: RunId, attemptId: AttemptId, ending: "interrupted") {
   return { type: "run.ended", runId, attemptId, ending, error: null, openFailed: false, turnRef: null } as const;

@@ -2,7 +2,12 @@ import { existsSync } from "node:fs";
 import type { ThreadId } from "../../schemas/ids.ts";
 import { refusal } from "../../schemas/refusal.ts";
 import type { OpenPlan, Run } from "../../schemas/run.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
 import { type OpenSession, type ProviderAdapter, ProviderFailure, type ProviderSession } from "./contract.ts";
+import { within } from "./within.ts";
+
+/** How long a provider may take to let go of a conversation. */
+const detachMs = 20_000;
 
 /** How a conversation was opened; a message with other modes or another model needs it opened anew. */
 type OpenedAs = Pick<OpenSession, "cwd" | "model" | "modes">;
@@ -16,11 +21,13 @@ export type SessionRequest = OpenedAs & { threadId: ThreadId; instance: string; 
  */
 export class LiveSessions {
   readonly #adapters: ReadonlyMap<string, ProviderAdapter>;
+  readonly #clock: Clock;
   readonly #live = new Map<ThreadId, Live>();
   readonly #leaving = new Map<ThreadId, Promise<void>>();
 
-  constructor(adapters: ReadonlyMap<string, ProviderAdapter>) {
+  constructor(adapters: ReadonlyMap<string, ProviderAdapter>, clock: Clock) {
     this.#adapters = adapters;
+    this.#clock = clock;
   }
 
   /** The thread's conversation as the plan wants it. `reused` tells that it was open already. */
@@ -59,9 +66,10 @@ export class LiveSessions {
   /** Lets go of a thread's conversation, so that the next run opens it anew; the next `take` waits for it. */
   forget(threadId: ThreadId): Promise<void> {
     const live = this.#live.get(threadId);
+    const before = this.#leaving.get(threadId);
+    if (before !== undefined) return before;
     if (live === undefined) return Promise.resolve();
-    const leaving = live.session
-      .detach()
+    const leaving = this.#letGo(live)
       .then(
         () => void this.#live.delete(threadId),
         () => {},
@@ -72,12 +80,19 @@ export class LiveSessions {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#live.values()].map((live) => live.session.detach()));
+    await Promise.allSettled([...this.#live.values()].map((live) => this.#letGo(live)));
+  }
+
+  /** Bounded: a provider that hangs keeps nobody else waiting. */
+  #letGo(live: Live): Promise<void> {
+    return within(this.#clock, detachMs, live.session.detach(), () => {
+      throw new Error(`nothing was heard of it for ${detachMs / 1_000} s`);
+    });
   }
 
   async #detach(threadId: ThreadId, live: Live): Promise<void> {
     try {
-      await live.session.detach();
+      await this.#letGo(live);
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new ProviderFailure(

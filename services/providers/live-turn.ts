@@ -10,6 +10,8 @@ export type TurnHost = {
   clock: Clock;
   report(command: Command): Promise<unknown>;
   saveProgress(runId: RunId, text: string): void;
+  /** Nothing was heard for too long: whoever serves the turn gives it up. */
+  leaseExpired(turn: LiveTurn, error: Refusal): void;
 };
 
 /** Partial text is written at most this often (decision 14). */
@@ -25,16 +27,26 @@ export class LiveTurn {
   readonly abort = new AbortController();
   session: ProviderSession | null = null;
   interrupted = false;
+  /** True from when the provider was given the input: then it may have taken it, whatever is heard of it. */
+  isGiven = false;
+  /** Under way, or done, once it is ended from our side. */
+  givenUp: Promise<void> | null = null;
   readonly #host: TurnHost;
   readonly #leaseMs: number;
-  readonly #onEnded: (ending: RunEnding) => void;
+  readonly #onEnded: (ending: RunEnding, endedByProvider: boolean) => void;
+  readonly #openRequests = new Set<string>();
   #waiting: TurnEvent[] | null = [];
   #ended = false;
   #stopLease: () => void = () => {};
   #partial = "";
   #savedAt = 0;
 
-  constructor(host: TurnHost, ids: { runId: RunId; attemptId: AttemptId }, leaseMs: number, onEnded: (ending: RunEnding) => void) {
+  constructor(
+    host: TurnHost,
+    ids: { runId: RunId; attemptId: AttemptId },
+    leaseMs: number,
+    onEnded: (ending: RunEnding, endedByProvider: boolean) => void,
+  ) {
     this.#host = host;
     this.runId = ids.runId;
     this.attemptId = ids.attemptId;
@@ -53,6 +65,8 @@ export class LiveTurn {
 
   /** What the provider says. Held back until {@link accepted}. */
   take = (event: TurnEvent): void => {
+    if (event.type === "request_opened") this.#openRequests.add(event.requestId);
+    if (event.type === "request_closed") this.#openRequests.delete(event.requestId);
     this.#renewLease();
     if (this.#waiting !== null) this.#waiting.push(event);
     else this.#report(event);
@@ -65,14 +79,18 @@ export class LiveTurn {
     for (const event of held) this.#report(event);
   }
 
-  /** Ends it from our side: a failed start, a lease that ran out, an interrupt that was not heard. */
-  end(ending: RunEnding, error: Refusal | null, options: { openFailed?: boolean; turnRef?: NativeRef | null } = {}): Promise<unknown> {
+  /** Ends it, once. `endedByProvider`: the provider said so; else it is our word, and nobody knows what the provider still does. */
+  end(
+    ending: RunEnding,
+    error: Refusal | null,
+    options: { openFailed?: boolean; turnRef?: NativeRef | null; endedByProvider?: boolean } = {},
+  ): Promise<unknown> {
     if (this.#ended) return Promise.resolve();
     this.#ended = true;
     this.#stopLease();
     // What had arrived is kept, whatever ends the turn.
-    if (this.#partial !== "") this.#host.saveProgress(this.runId, this.#partial);
-    this.#onEnded(ending);
+    if (this.#partial !== "") this.#saveProgress();
+    this.#onEnded(ending, options.endedByProvider ?? false);
     return this.#host.report({
       type: "run.ended",
       ...this.#ids,
@@ -118,7 +136,7 @@ export class LiveTurn {
         void this.#host.report({ type: "run.request_closed", ...this.#ids, requestId: event.requestId });
         return;
       case "ended":
-        void this.end(event.ending, event.error, { turnRef: event.turnRef });
+        void this.end(event.ending, event.error, { turnRef: event.turnRef, endedByProvider: true });
         return;
     }
   }
@@ -128,18 +146,26 @@ export class LiveTurn {
     const now = this.#host.clock.now();
     if (now - this.#savedAt < progressEveryMs) return;
     this.#savedAt = now;
-    this.#host.saveProgress(this.runId, this.#partial);
+    this.#saveProgress();
   }
 
+  #saveProgress(): void {
+    try {
+      this.#host.saveProgress(this.runId, this.#partial);
+    } catch {
+      // The store cannot take it now. It is only what is there so far; the whole text comes as an item, which waits for it.
+    }
+  }
+
+  /** Stands still while the provider waits for an answer of ours: then it has nothing to say. */
   #renewLease(): void {
     this.#stopLease();
-    if (this.#ended) return;
+    this.#stopLease = () => {};
+    if (this.#ended || this.#openRequests.size > 0) return;
     this.#stopLease = this.#host.clock.after(this.#leaseMs, () => {
-      this.abort.abort();
-      void this.session?.detach().catch(() => {});
       const minutes = Math.round(this.#leaseMs / 60_000);
-      void this.end(
-        "interrupted",
+      this.#host.leaseExpired(
+        this,
         refusal(
           "provider_unavailable",
           "lease_expired",

@@ -19,6 +19,10 @@ import { UnitOfWork } from "./unit-of-work.ts";
 const batchCommands = 128;
 const batchMs = 12;
 
+/** Troubles of the store that pass: what the outside has reported is kept and written when they are over. */
+const passing: readonly StoreFailure["reason"][] = ["disk_full", "store_locked", "store_unwritable"];
+const retryMs = 250;
+
 export type Committed = { commit: number; batch: CommitBatch; outboxLinks: ReadonlySet<LinkId> };
 
 export type DispatcherOptions = {
@@ -65,6 +69,9 @@ export class Dispatcher {
   readonly #o: DispatcherOptions;
   readonly #hot: HotActors;
   #queue: Waiting[] = [];
+  /** Reports that the store could not take, in order. Others may be refused and asked again; the outside says it once. */
+  #held: Waiting[] = [];
+  #mayHold = true;
   #scheduled = false;
   #closed = false;
 
@@ -90,20 +97,32 @@ export class Dispatcher {
     return this.#enqueue({ command, id: this.#o.ids.next("cmd"), caller: { kind: "system" }, facts, digest: null, closes });
   }
 
+  /** From here on nothing waits for the store: what it cannot take is refused, and found again by the next start. */
+  holdNoMore(): void {
+    this.#mayHold = false;
+    this.#release();
+  }
+
   /** Resolves when everything that was given before has been answered; refuses what comes later. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.holdNoMore();
     while (this.#queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
   #enqueue(waiting: Omit<Waiting, "answer">): Promise<Receipt> {
     if (this.#closed) return Promise.resolve(refused(waiting.id, closing));
     return new Promise((answer) => {
-      this.#queue.push({ ...waiting, answer });
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(() => this.#drain());
+      if (this.#held.length > 0 && isHeld(waiting)) this.#held.push({ ...waiting, answer });
+      else this.#queue.push({ ...waiting, answer });
+      this.#schedule();
     });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#queue.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#drain());
   }
 
   #drain(): void {
@@ -117,21 +136,39 @@ export class Dispatcher {
       batch.push(waiting);
       decided.push({ waiting, receipt: this.#decide(waiting, overlay) });
     }
-    if (this.#queue.length > 0) {
-      this.#scheduled = true;
-      setImmediate(() => this.#drain());
-    }
+    this.#schedule();
     const failure = this.#commit(overlay, decided);
-    if (failure === null) return;
-    // One of them may be what the store refuses: alone, each stands for itself.
-    if (batch.length > 1) for (const waiting of batch) this.#alone(waiting);
-    else for (const waiting of batch) waiting.answer(refused(waiting.id, storeRefusal(failure)));
+    if (failure !== null) this.#apart(batch, failure);
   }
 
-  #alone(waiting: Waiting): void {
+  /** One of them may be what the store refuses: alone, each stands for itself. Reports stay in their order. */
+  #apart(batch: readonly Waiting[], together: Error): void {
+    for (const waiting of batch) {
+      if (this.#held.length > 0 && isHeld(waiting)) {
+        this.#held.push(waiting);
+        continue;
+      }
+      const failure = batch.length === 1 ? together : this.#alone(waiting);
+      if (failure === null) continue;
+      if (this.#mayHold && isHeld(waiting) && failure instanceof StoreFailure && passing.includes(failure.reason)) this.#hold(waiting);
+      else waiting.answer(refused(waiting.id, storeRefusal(failure)));
+    }
+  }
+
+  #alone(waiting: Waiting): Error | null {
     const overlay = this.#overlay();
-    const failure = this.#commit(overlay, [{ waiting, receipt: this.#decide(waiting, overlay) }]);
-    if (failure !== null) waiting.answer(refused(waiting.id, storeRefusal(failure)));
+    return this.#commit(overlay, [{ waiting, receipt: this.#decide(waiting, overlay) }]);
+  }
+
+  #hold(waiting: Waiting): void {
+    this.#held.push(waiting);
+    this.#o.clock.after(retryMs, () => this.#release());
+  }
+
+  #release(): void {
+    this.#queue.unshift(...this.#held);
+    this.#held = [];
+    this.#schedule();
   }
 
   #overlay(): Overlay {
@@ -161,6 +198,15 @@ export class Dispatcher {
   }
 
   #decide(waiting: Waiting, overlay: Overlay): Receipt {
+    try {
+      return this.#receipt(waiting, overlay);
+    } catch (error) {
+      // A receipt that cannot be read is not taken for one that is not there: nothing is done a second time.
+      return refused(waiting.id, storeRefusal(error as Error));
+    }
+  }
+
+  #receipt(waiting: Waiting, overlay: Overlay): Receipt {
     const before = waiting.digest === null ? null : overlay.receipt(waiting.id);
     if (before !== null) {
       if (before.digest !== waiting.digest) return refused(waiting.id, conflict(waiting.id));
@@ -192,6 +238,10 @@ export class Dispatcher {
     }
   }
 }
+
+/** Runs and effects have nobody else who would say it again; a link sends again by itself. */
+const isHeld = ({ digest, command }: Pick<Waiting, "digest" | "command">) =>
+  digest === null && /^(run|effects)\.|^thread\.wake$/.test(command.type);
 
 const repeated = (receipt: Receipt): Receipt => ({ ...receipt, repeated: true });
 const refused = (commandId: CommandId, what: Refusal): Receipt => ({ ok: false, commandId, refusal: what, repeated: false });

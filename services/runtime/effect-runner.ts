@@ -11,9 +11,10 @@ export interface EffectHandler<K extends EffectKind> {
   run(request: EffectOf<K>, effectId: EffectId): Promise<void>;
   /**
    * After a crash, for a `once` effect whose start was committed: asks the outside what became of it and settles it.
-   * Not asked of repeatable effects, which simply run again.
+   * Not asked of repeatable effects, which simply run again. `never_begun`: it is certain that nothing came of it, and it
+   * is to be carried out now.
    */
-  settle?(request: EffectOf<K>, effectId: EffectId): Promise<void>;
+  settle?(request: EffectOf<K>, effectId: EffectId): Promise<"settled" | "never_begun">;
 }
 
 export type EffectHandlers = { [K in EffectKind]: EffectHandler<K> };
@@ -59,15 +60,19 @@ export class EffectRunner {
 
   /** What an earlier process left open: repeatable effects run again, started ones are settled. Before anything new. */
   async recover(rows: readonly EffectRow[]): Promise<void> {
-    for (const row of rows) {
-      if (row.state === "started" && row.request.policy === "once") await this.#settle(row);
-      else this.take([{ id: row.id, request: row.request }]);
-    }
+    const started = rows.filter((row) => row.state === "started" && row.request.policy === "once");
+    await Promise.all(started.map((row) => this.#settle(row)));
+    this.take(rows.filter((row) => !started.includes(row)));
   }
 
-  /** Takes on nothing more; resolves when what runs has come to an end. */
-  async stop(): Promise<void> {
+  /** Takes on nothing more: what is committed from here on is left for the next start. */
+  pause(): void {
     this.#stopped = true;
+  }
+
+  /** Resolves when what runs has come to an end. */
+  async stop(): Promise<void> {
+    this.pause();
     await Promise.allSettled(this.#running);
   }
 
@@ -80,11 +85,11 @@ export class EffectRunner {
     const batch = this.#starting;
     this.#starting = [];
     const receipt = await this.#dispatcher.report({ type: "effects.started", effectIds: batch.map((e) => e.id) });
-    if (!receipt.ok) {
-      this.#log("effects could not be started", { refusal: receipt.refusal });
-      return;
+    if (this.#stopped) return;
+    for (const effect of batch) {
+      if (receipt.ok) this.#track(this.#run(effect, maxTries));
+      else this.#track(this.#setAside(effect.id, effect.request.kind, receipt.refusal.message));
     }
-    for (const effect of batch) this.#track(this.#run(effect, maxTries));
   }
 
   async #run(effect: { id: EffectId; request: EffectRequest }, tried: number): Promise<void> {
@@ -102,7 +107,9 @@ export class EffectRunner {
 
   async #settle(row: EffectRow): Promise<void> {
     try {
-      await (this.#handlers[row.request.kind] as EffectHandler<typeof row.request.kind>).settle?.(row.request as never, row.id);
+      const handler = this.#handlers[row.request.kind] as EffectHandler<typeof row.request.kind>;
+      // Not waited for: a provider that hangs must not keep the environment from starting.
+      if ((await handler.settle?.(row.request as never, row.id)) === "never_begun") this.#track(this.#run(row, maxTries));
     } catch (error) {
       await this.#setAside(row.id, row.request.kind, error);
     }

@@ -31,7 +31,7 @@ export class UnitOfWork {
   readonly ids: Identifiers;
   readonly now: number;
   readonly #outgoing: Outgoing;
-  #inbox: { to: ActorId; event: { type: string } }[] = [];
+  #inbox: { to: ActorId; event: { type: string }; isEmitted: boolean }[] = [];
   #delivering = false;
 
   constructor(overlay: Overlay, ids: Identifiers, now: number, outgoing: Outgoing) {
@@ -49,7 +49,7 @@ export class UnitOfWork {
 
   /** Sends one message and everything that follows from it. Throws Refused when a machine refuses any of them. */
   tell(tell: Tell): void {
-    this.#inbox.push({ to: tell.to, event: tell.event });
+    this.#inbox.push({ to: tell.to, event: tell.event, isEmitted: false });
     this.#deliver();
   }
 
@@ -76,15 +76,17 @@ export class UnitOfWork {
     if (this.#delivering) return;
     this.#delivering = true;
     try {
-      for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) this.#step(next.to, next.event, false);
+      for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift())
+        this.#step(next.to, next.event, false, next.isEmitted);
     } finally {
       this.#delivering = false;
       this.#inbox = [];
     }
   }
 
-  #step(to: ActorId, unstamped: { type: string }, recordIgnored: boolean): "applied" | "ignored" {
+  #step(to: ActorId, unstamped: { type: string }, recordIgnored: boolean, isEmitted = false): "applied" | "ignored" {
     const row = this.overlay.actor(to);
+    if (row === null && isEmitted && this.#isSetAside(to)) return this.#passBy(to, unstamped);
     if (row === null)
       refuse("orchestration_error", "actor_missing", `${to} is not in the store`, "It may have been set aside; see ropewalk doctor.");
     const event = { ...unstamped, at: this.now, eid: this.ids.uuid() };
@@ -115,11 +117,25 @@ export class UnitOfWork {
     return "applied";
   }
 
+  #isSetAside(id: ActorId): boolean {
+    return this.overlay.store.setAside().some((row) => row.id === id);
+  }
+
+  /**
+   * What another actor says to one whose row cannot be read stays in the journal, where it can be read. It does not stop
+   * the one that said it: a run ends, whatever its task's row has come to (case R04).
+   */
+  #passBy(to: ActorId, unstamped: { type: string }): "ignored" {
+    const event = { ...unstamped, at: this.now, eid: this.ids.uuid() };
+    this.overlay.addJournal({ actorId: to, kind: actorKindOf(to), seq: 0, event, from: null, to: "set_aside", verdict: "ignored" });
+    return "ignored";
+  }
+
   #carryOut(emissions: readonly Emission[]): void {
     for (const emission of emissions) {
       switch (emission.type) {
         case "tell":
-          this.#inbox.push({ to: emission.to, event: emission.event });
+          this.#inbox.push({ to: emission.to, event: emission.event, isEmitted: true });
           break;
         case "create.transfer":
           this.#create(emission.input.id, { type: "transfer.created", input: emission.input });

@@ -71,6 +71,7 @@ export const taskMachine = setup({
   guards: {
     childCompleted: ({ event }) => event.type === "task.child_run_ended" && event.ending === "completed",
     childFailed: ({ event }) => event.type === "task.child_run_ended" && event.ending === "failed",
+    isRepeat: ({ context, event }) => event.type === "task.child_run_ended" && context.endedRunIds.includes(event.runId),
     wasDismissed: ({ context }) => context.reason === "dismissed",
   },
   actions: {
@@ -97,6 +98,7 @@ export const taskMachine = setup({
     keepLateAnswer: assign(({ context, event }) =>
       event.type === "task.child_run_ended"
         ? {
+            endedRunIds: [...context.endedRunIds, event.runId],
             lateAnswers: [
               ...context.lateAnswers,
               { runId: event.runId, status: event.ending, content: event.result ?? { text: "" }, at: event.at },
@@ -127,6 +129,7 @@ export const taskMachine = setup({
     error: null,
     results: 0,
     lastResultTransferId: null,
+    endedRunIds: [],
     lateAnswers: [],
     reason: null,
   }),
@@ -164,6 +167,7 @@ export const taskMachine = setup({
         "task.started": {},
         "task.cancel_requested": {},
         "task.child_run_ended": [
+          { guard: "isRepeat" },
           { guard: "childCompleted", target: "completed", actions: "deliverCancelled" },
           { guard: "childFailed", target: "failed", actions: "deliverCancelled" },
           { target: "cancelled", actions: "deliverCancelled" },
@@ -180,6 +184,7 @@ export const taskMachine = setup({
 
 function childEnded() {
   return [
+    { guard: "isRepeat" },
     { guard: "childCompleted", target: "completed", actions: "deliver" },
     { guard: "childFailed", target: "failed", actions: "deliver" },
     { target: "interrupted", actions: "deliver" },
@@ -192,7 +197,7 @@ function endedOn() {
     "task.accepted": {},
     "task.refused": {},
     "task.started": {},
-    "task.child_run_ended": [{ guard: "wasDismissed", actions: "keepLateAnswer" }, { actions: "deliver" }],
+    "task.child_run_ended": [{ guard: "isRepeat" }, { guard: "wasDismissed", actions: "keepLateAnswer" }, { actions: "deliver" }],
   } as const;
 }
 
@@ -208,6 +213,7 @@ function deliverResult(context: TaskContext, event: ChildRunEnded, cancelling: b
     error: event.error,
     results: context.results + 1,
     lastResultTransferId: transferOf(event),
+    endedRunIds: [...context.endedRunIds, event.runId],
   });
   const point = { runId: event.runId, ordinal: event.ordinal };
   for (const e of result(known, event.eid, point, event.result, outcomeOf(event, cancelling))) enqueue.emit(e);

@@ -178,7 +178,6 @@ export const SystemCommand = z.discriminatedUnion("type", [
     note: z.string(),
   }),
   z.object({ type: z.literal("link.configure"), linkId: LinkId, name: Title, peerEnvironmentId: EnvironmentId }),
-  z.object({ type: z.literal("link.begin_epoch"), linkId: LinkId, previous: IncarnationId }),
   z.object({ type: z.literal("link.state"), linkId: LinkId, state: z.enum(["connecting", "connected", "lost"]), error: Text.nullable() }),
   z.object({ type: z.literal("link.diverged"), linkId: LinkId, reason: Text, ours: LinkPositions, theirs: LinkPositions }),
   /** A numbered message of a peer, opened and found authentic; `digest` is of its plain bytes. */

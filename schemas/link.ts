@@ -37,6 +37,10 @@ export const LinkPositions = z.object({
   incarnation: IncarnationId,
   sent: LinkPosition,
   received: LinkPosition.nullable(),
+  /** How far it knows the other side's store to have its direction: a store that has less was set back. */
+  receipted: LinkPosition,
+  /** The incarnation of the other side that it knows: another one that reads this is a copy that is not known, or not any more. */
+  peer: IncarnationId.nullable(),
   /** A store that was found to be a copy tells where it stood then: a peer that holds more marks the link as diverged. */
   previous: z.object({ incarnation: IncarnationId, sent: LinkPosition, received: LinkPosition.nullable() }).nullable(),
 });

@@ -34,6 +34,8 @@ export const TaskContext = z.object({
   /** How many of the child's runs have ended; each gave one result. */
   results: z.number().int().nonnegative(),
   lastResultTransferId: TransferId.nullable(),
+  /** Child runs whose end was taken: the same news again (a link may tell it twice) is no second result. */
+  endedRunIds: z.array(RunId),
   lateAnswers: z.array(LateAnswer),
   reason: Text.nullable(),
 });

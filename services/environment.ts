@@ -127,7 +127,7 @@ async function compose(
       commits.committed(commit, batch);
     },
   });
-  const ledger = new RuntimeLinkLedger(store, dispatcher);
+  const ledger = new RuntimeLinkLedger(store, dispatcher, gitFacts);
   const report = (command: Command, closes: readonly EffectId[] = []) => dispatcher.report(command, closes);
   const host = new ProviderHost({ adapters, store, clock, settings, report, mayRepeatNote, interruptMs: options.interruptMs });
   const capabilities = (instance: string) => adapters.get(instance)?.capabilities ?? null;
@@ -146,8 +146,6 @@ async function compose(
 
   for (const link of settings.config.links) {
     await report({ type: "link.configure", linkId: link.id, name: link.name, peerEnvironmentId: link.peer.environmentId });
-    if (store.previousIncarnation !== null)
-      await report({ type: "link.begin_epoch", linkId: link.id, previous: store.previousIncarnation });
   }
   await recover(store, dispatcher, effects);
   const links = await startLinks(options, settings, keys.keys, ledger, clock, log);

@@ -3,7 +3,6 @@ import { chmodSync, closeSync, mkdirSync, openSync, renameSync, statSync } from 
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Refusal } from "../../schemas/refusal.ts";
-import { refusal } from "../../schemas/refusal.ts";
 import { type ExitCode, exitCode } from "./exit-codes.ts";
 import { CliFailure, notReachable } from "./failure.ts";
 
@@ -88,9 +87,7 @@ function openLog(dir: string): number {
     return log;
   } catch (error) {
     const message = `${dir} cannot be written: ${(error as Error).message}`;
-    throw new CliFailure(
-      refusal("orchestration_error", "store_unwritable", message, "Check the folder's owner and rights, or choose another with --dir."),
-      exitCode.refused,
-    );
+    const hint = "Check the folder's owner and rights, or choose another with --dir.";
+    throw new CliFailure({ code: "orchestration_error", reason: "store_unwritable", message, hint }, exitCode.refused);
   }
 }

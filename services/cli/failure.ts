@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { type Refusal, type RefusalCode, refusal } from "../../schemas/refusal.ts";
+import type { Refusal, RefusalCode } from "../../schemas/refusal.ts";
 import { EnvironmentRefused, EnvironmentUnreachable } from "../http/client/failures.ts";
 import { CommandRefused } from "../runtime/environment-api.ts";
 import { type ExitCode, exitCode } from "./exit-codes.ts";
@@ -18,11 +18,11 @@ export class CliFailure extends Error {
 
 /** What was typed, or read from a file, cannot be used. */
 export function badInput(reason: string, message: string, hint: string, details?: Record<string, unknown>): CliFailure {
-  return new CliFailure(refusal("invalid_request", reason, message, hint, details), exitCode.badInput);
+  return new CliFailure({ code: "invalid_request", reason, message, hint, ...(details !== undefined && { details }) }, exitCode.badInput);
 }
 
 export function notReachable(dir: string, message: string, hint: string): CliFailure {
-  return new CliFailure(refusal("orchestration_error", "not_reachable", message, hint, { dir }), exitCode.notReachable);
+  return new CliFailure({ code: "orchestration_error", reason: "not_reachable", message, hint, details: { dir } }, exitCode.notReachable);
 }
 
 const badInputCodes: readonly RefusalCode[] = ["invalid_request", "thread_not_found", "run_not_found", "task_not_found"];
@@ -42,5 +42,8 @@ export function failureOf(error: unknown): CliFailure {
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: null };
   const hint = "This is a fault of ropewalk; report it with the output of ropewalk doctor.";
-  return new CliFailure(refusal("orchestration_error", "internal", message, hint, { stack: stack ?? null }), exitCode.internal);
+  return new CliFailure(
+    { code: "orchestration_error", reason: "internal", message, hint, details: { stack: stack ?? null } },
+    exitCode.internal,
+  );
 }

@@ -1,6 +1,6 @@
 import type { RunId, ThreadId } from "../../schemas/ids.ts";
 import type { TurnItem } from "../../schemas/item.ts";
-import { isEndedRun, type Run, type RunStatus } from "../../schemas/run.ts";
+import type { Run, RunStatus } from "../../schemas/run.ts";
 import type { FeedLine } from "../http/client/feed-line.ts";
 import type { LocalClient } from "../http/client.ts";
 import { untilInterrupted } from "./interrupt.ts";
@@ -21,6 +21,9 @@ export type RunListener = {
   onProgress(text: string): void;
 };
 
+/** Spelled out here, since the schemas are a third of what a command would load. */
+const ended: ReadonlySet<RunStatus> = new Set(["completed", "failed", "interrupted", "rolled_back"]);
+
 /** Follows a run until it has ended or waits for a person. `after` is a commit before which nothing of it happened. */
 export async function followRun(
   client: LocalClient,
@@ -35,7 +38,7 @@ export async function followRun(
     for await (const line of client.feed({ after: what.after, thread: what.threadId, signal })) {
       const status = read(line);
       if (status === null) continue;
-      if (!isEndedRun(status) && status !== "waiting") progress.text = `the run is ${runWords({ status, error: null })}`;
+      if (!ended.has(status) && status !== "waiting") progress.text = `the run is ${runWords({ status, error: null })}`;
       else if (await isSo(status)) return;
     }
   });
@@ -62,7 +65,7 @@ export async function followRun(
   /** A feed from far back also tells of waits that are over. */
   async function isSo(status: RunStatus): Promise<boolean> {
     if (status === "waiting" && (await client.run(what.runId)).run.status !== "waiting") return false;
-    end = isEndedRun(status) ? "ended" : "waiting";
+    end = ended.has(status) ? "ended" : "waiting";
     return true;
   }
 

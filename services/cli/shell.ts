@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { v7 } from "uuid";
-import { CommandId } from "../../schemas/ids.ts";
+import type { CommandId } from "../../schemas/ids.ts";
 import { badInput } from "./failure.ts";
 import { environmentFolder } from "./folder.ts";
 import { styleError } from "./terminal.ts";
@@ -45,13 +45,12 @@ export class Shell {
   /** The id of a command: a fresh one, or the one that makes repeating this call safe. `part` tells several commands of one call apart. */
   commandId(part = ""): CommandId {
     if (this.#requestId === null) return `cmd:${v7()}` as CommandId;
-    const id = CommandId.safeParse(`cmd:cli:${this.#requestId}${part === "" ? "" : `:${part}`}`);
-    if (!id.success)
+    if (!/^[\x21-\x7e]{1,250}$/.test(this.#requestId))
       throw badInput(
         "request_id",
         `"${this.#requestId}" cannot be a request id`,
         "Use up to 250 printable ASCII characters without spaces.",
       );
-    return id.data;
+    return `cmd:cli:${this.#requestId}${part === "" ? "" : `:${part}`}` as CommandId;
   }
 }

@@ -1,5 +1,5 @@
 import type { TaskId } from "../../schemas/ids.ts";
-import { isEndedTask, type Task } from "../../schemas/task.ts";
+import type { Task } from "../../schemas/task.ts";
 import type { LocalClient } from "../http/client.ts";
 import { type ExitCode, exitCode } from "./exit-codes.ts";
 import { untilInterrupted } from "./interrupt.ts";
@@ -21,7 +21,7 @@ export async function awaitTask(shell: Shell, client: LocalClient, id: TaskId, t
   const exit = interrupted ? exitCode.interrupted : exitOfTask(task);
   if (shell.json) process.stdout.write(`${JSON.stringify({ ok: exit === exitCode.ok, ...about, status: task.status, text, task })}\n`);
   else if (text !== null) shell.print(clean(text));
-  if (!isEndedTask(task.status)) shell.note(`the task goes on (${taskWords(task)}): ropewalk task wait ${id}`);
+  if (task.endedAt === null) shell.note(`the task goes on (${taskWords(task)}): ropewalk task wait ${id}`);
   else if (task.status !== "completed") tellEnd(shell, task);
   return exit;
 }
@@ -34,7 +34,7 @@ async function ended(client: LocalClient, id: TaskId, timeoutMs: number | null, 
     const left = Math.max(0, Math.min(sliceMs, end - performance.now()));
     const waited = await Promise.race([client.waitForTask(id, { timeoutMs: Math.round(left) }), aborted]);
     const task = waited?.task ?? (await client.task(id)).task;
-    if (isEndedTask(task.status) || signal.aborted || performance.now() >= end) return task;
+    if (task.endedAt !== null || signal.aborted || performance.now() >= end) return task;
     progress.text = `the task is ${taskWords(task)}`;
   }
 }
@@ -46,8 +46,8 @@ async function resultText(client: LocalClient, task: Task): Promise<string | nul
   return transfer.content === null ? null : wholeText(client, transfer.content);
 }
 
-function exitOfTask({ status }: Task): ExitCode {
-  if (!isEndedTask(status)) return exitCode.waitBound;
+function exitOfTask({ status, endedAt }: Task): ExitCode {
+  if (endedAt === null) return exitCode.waitBound;
   return status === "completed" ? exitCode.ok : exitCode.refused;
 }
 

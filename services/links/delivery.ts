@@ -1,3 +1,4 @@
+import type { IncarnationId } from "../../schemas/ids.ts";
 import type { LinkPosition } from "../../schemas/link.ts";
 import { LinkControl } from "../../schemas/wire.ts";
 import type { LinkChannel, TransportState } from "../runtime/ports/link-transport.ts";
@@ -131,9 +132,15 @@ export class LinkDelivery {
       }
       const control = parseControl(message.body);
       if (control === null) this.#side.statistics.refused.unusable += 1;
-      else controls.push(control);
+      else if (control.type !== "receipt" || this.#knows(message.head.incarnation)) controls.push(control);
     }
     return numbered;
+  }
+
+  /** A receipt speaks for the store that gave it: one of a copy, or of what the peer was before, is not the peer's. */
+  #knows(incarnation: IncarnationId): boolean {
+    const { peerIncarnation } = this.#side.ledger.state(this.#side.linkId);
+    return peerIncarnation === null || peerIncarnation === incarnation;
   }
 
   /** Not from the peer, or damaged: counted, dropped, and asked for again. */
@@ -192,7 +199,7 @@ export class LinkDelivery {
     this.#refresh();
     if (challenge !== null) this.#exchange.answer(challenge);
     if (asked !== null) this.#answered();
-    if (statistics.diverged) return;
+    if (statistics.diverged || !this.#knows(positions.incarnation)) return;
     const { sent, receipted, received } = ledger.state(linkId);
     const theirs = positions.received?.epoch === sent.epoch ? positions.received : null;
     if (theirs !== null && theirs.number > receipted.number) await this.#takeReceipt(theirs);

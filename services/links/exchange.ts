@@ -136,7 +136,7 @@ export class Exchange {
   }
 
   #positions(challenge: string | null, answers: string | null): LinkControl {
-    const { incarnation, sent, received, previous } = this.#side.ledger.state(this.#side.linkId);
-    return { type: "positions", positions: { incarnation, sent, received, previous }, challenge, answers };
+    const { incarnation, sent, received, receipted, peerIncarnation: peer, previous } = this.#side.ledger.state(this.#side.linkId);
+    return { type: "positions", positions: { incarnation, sent, received, receipted, peer, previous }, challenge, answers };
   }
 }

@@ -100,6 +100,14 @@ export function mayChange(context: PlanContext, thread: AppThread): void {
   }
 }
 
+/** What is the environment's own is not for a link, nor for what a link started. */
+export function mayChangeEnvironment(context: PlanContext): void {
+  const { caller } = context;
+  const fromLink = caller.kind === "link" || (caller.kind === "thread" && needThread(context, caller.threadId).linkOrigin !== null);
+  if (fromLink)
+    refuse("capability_denied", "not_for_links", "a link may change only what it started", "Ask a person of this environment to do it.");
+}
+
 /** The stamp that a caller's new thread carries: its own link's, or what its thread inherited. */
 export function originOf(context: PlanContext, parent: AppThread | null): LinkOrigin | null {
   const { caller } = context;

@@ -4,7 +4,7 @@ import { CommandId } from "../../schemas/ids.ts";
 import { refusal } from "../../schemas/refusal.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { DispatchOptions } from "./environment-api.ts";
-import type { FactFinder, Facts, FolderFacts } from "./facts.ts";
+import { type FactFinder, factsFor } from "./facts.ts";
 import type { Identifiers } from "./ports/identifiers.ts";
 import type { Store } from "./ports/store.ts";
 
@@ -32,30 +32,8 @@ export class Door {
     if (!command.success) return refuse(id, issuesOf(command.error), overLimit(command.error));
     const caller = Caller.safeParse(options.caller ?? { kind: "user" });
     if (!caller.success) return refuse(id, issuesOf(caller.error));
-    const facts = await this.#factsFor(command.data);
+    const facts = await factsFor(command.data, this.#store, this.#facts);
     return this.#dispatcher.dispatch(command.data, { id, caller: caller.data, facts });
-  }
-
-  /** Asks about every folder that the command names, and about its project's. */
-  async #factsFor(command: PublicCommand): Promise<Facts> {
-    const paths = new Set<string>();
-    if (command.type === "project.add") paths.add(command.path);
-    const named =
-      command.type === "thread.create" && command.workspace?.strategy === "existing"
-        ? command.workspace.path
-        : command.type === "thread.import"
-          ? command.import.worktreePath
-          : undefined;
-    if (named !== undefined) {
-      paths.add(named);
-      const projectId =
-        command.type === "thread.create" ? command.projectId : command.type === "thread.import" ? command.import.projectId : undefined;
-      const project = projectId === undefined ? null : this.#store.project(projectId);
-      if (project !== null) paths.add(project.path);
-    }
-    const found = new Map<string, FolderFacts | null>();
-    for (const path of paths) found.set(path, await this.#facts.folder(path));
-    return found;
   }
 }
 

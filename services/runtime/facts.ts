@@ -1,4 +1,7 @@
+import type { PublicCommand } from "../../schemas/command.ts";
+import type { ProjectId } from "../../schemas/ids.ts";
 import type { RepositoryIdentity } from "../../schemas/project.ts";
+import type { Store } from "./ports/store.ts";
 
 /** What a folder is, as the outside says. */
 export type FolderFacts = {
@@ -21,3 +24,23 @@ export interface FactFinder {
 
 /** What was found for one command, by the path that was asked about. */
 export type Facts = ReadonlyMap<string, FolderFacts | null>;
+
+/** Asks about every folder that a command names, and about its project's. */
+export async function factsFor(command: PublicCommand, store: Pick<Store, "project">, finder: FactFinder): Promise<Facts> {
+  const paths = new Set<string>();
+  if (command.type === "project.add") paths.add(command.path);
+  const { path, projectId } = namedFolder(command);
+  if (path !== undefined) {
+    paths.add(path);
+    const project = projectId === undefined ? null : store.project(projectId);
+    if (project !== null) paths.add(project.path);
+  }
+  const found = await Promise.all([...paths].map(async (p) => [p, await finder.folder(p)] as const));
+  return new Map(found);
+}
+
+function namedFolder(command: PublicCommand): { path?: string | undefined; projectId?: ProjectId | undefined } {
+  if (command.type === "thread.import") return { path: command.import.worktreePath, projectId: command.import.projectId };
+  if (command.type !== "thread.create" || command.workspace?.strategy !== "existing") return {};
+  return { path: command.workspace.path, projectId: command.projectId };
+}

@@ -1,7 +1,9 @@
 import type { Command } from "../../schemas/command.ts";
 import type { LinkId } from "../../schemas/ids.ts";
 import type { LinkPosition } from "../../schemas/link.ts";
+import type { LinkBody } from "../../schemas/wire.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import { type FactFinder, type Facts, factsFor } from "./facts.ts";
 import { newLinkRow } from "./outbox.ts";
 import type { LinkLedger, LinkLedgerState, OutboxMessage, ReceiveOutcome } from "./ports/link-ledger.ts";
 import type { Store } from "./ports/store.ts";
@@ -13,13 +15,17 @@ export class RuntimeLinkLedger implements LinkLedger {
   readonly #dispatcher: Dispatcher;
   readonly #listeners = new Set<(linkId: LinkId) => void>();
 
-  constructor(store: Store, dispatcher: Dispatcher) {
+  readonly #finder: FactFinder;
+  readonly #asking = new Map<LinkId, Promise<Facts>>();
+
+  constructor(store: Store, dispatcher: Dispatcher, finder: FactFinder) {
     this.#store = store;
     this.#dispatcher = dispatcher;
+    this.#finder = finder;
   }
 
   state(linkId: LinkId): LinkLedgerState {
-    const row = this.#store.link(linkId) ?? newLinkRow(linkId);
+    const row = this.#store.link(linkId) ?? newLinkRow(linkId, this.#store.incarnation);
     const status = linkFrom(this.#store, linkId)?.status;
     return {
       incarnation: this.#store.incarnation,
@@ -46,7 +52,8 @@ export class RuntimeLinkLedger implements LinkLedger {
 
   async receive(linkId: LinkId, message: Parameters<LinkLedger["receive"]>[1]): Promise<ReceiveOutcome> {
     const { contentDigest, ...rest } = message;
-    const result = await this.#ask({ type: "link.receive", linkId, digest: contentDigest, ...rest });
+    const facts = await this.#facts(linkId, message.body);
+    const result = await this.#ask({ type: "link.receive", linkId, digest: contentDigest, ...rest }, facts);
     return result.ok ? (result.value as ReceiveOutcome) : { outcome: "waiting", reason: result.why };
   }
 
@@ -72,8 +79,21 @@ export class RuntimeLinkLedger implements LinkLedger {
     for (const linkId of linkIds) for (const listener of this.#listeners) listener(linkId);
   }
 
-  async #ask(command: Command): Promise<{ ok: true; value: unknown } | { ok: false; why: string }> {
-    const receipt = await this.#dispatcher.report(command);
+  /** What a peer's import names outside. What comes after it waits, so that messages are decided in their order. */
+  #facts(linkId: LinkId, body: LinkBody | null): Promise<Facts> | undefined {
+    const { request } = body?.type === "request" ? body : { request: null };
+    const asked = request?.kind === "thread.import" && request.import.worktreePath !== undefined ? request.import : null;
+    const before = this.#asking.get(linkId);
+    if (asked === null) return before;
+    const found = (before ?? Promise.resolve()).then(() => factsFor({ type: "thread.import", import: asked }, this.#store, this.#finder));
+    this.#asking.set(linkId, found);
+    const done = () => void (this.#asking.get(linkId) === found && this.#asking.delete(linkId));
+    found.then(done, done);
+    return found;
+  }
+
+  async #ask(command: Command, facts?: Facts): Promise<{ ok: true; value: unknown } | { ok: false; why: string }> {
+    const receipt = await this.#dispatcher.report(command, [], facts);
     return receipt.ok ? { ok: true, value: receipt.result } : { ok: false, why: receipt.refusal.message };
   }
 }

@@ -1,5 +1,5 @@
 import type { Emission } from "../../schemas/emission.ts";
-import type { EnvironmentId, LinkId, RequestId } from "../../schemas/ids.ts";
+import type { EnvironmentId, IncarnationId, LinkId, RequestId } from "../../schemas/ids.ts";
 import type { LinkBody, LinkRequest } from "../../schemas/wire.ts";
 import { readText } from "./content.ts";
 import { contentDigest, nextLinkDigest } from "./link-digest.ts";
@@ -11,9 +11,18 @@ import type { Settings } from "./settings.ts";
 import type { Outgoing } from "./unit-of-work.ts";
 
 /** A link before its first message. */
-export function newLinkRow(linkId: LinkId): LinkRow {
+export function newLinkRow(linkId: LinkId, incarnation: IncarnationId): LinkRow {
   const start = { epoch: 1, number: 0, digest: digestOrigin };
-  return { linkId, sent: start, receipted: start, received: null, previous: null, peerIncarnation: null, formerIncarnations: [] };
+  return {
+    linkId,
+    incarnation,
+    sent: start,
+    receipted: start,
+    received: null,
+    previous: null,
+    peerIncarnation: null,
+    formerIncarnations: [],
+  };
 }
 
 /**
@@ -42,6 +51,8 @@ export class Outbox implements Outgoing {
   }
 
   request(emission: Extract<Emission, { type: "link.request" }>): void {
+    // The link was taken away: nobody can be asked, and what is stopped here is stopped all the same.
+    if (this.#settings.linkTo(emission.to) === null) return;
     this.ask(emission.to, emission.requestId, emission.request, emission.request.kind === "task.cancel" ? emission.request.taskId : "");
   }
 
@@ -49,7 +60,7 @@ export class Outbox implements Outgoing {
   ask(to: EnvironmentId, requestId: RequestId, request: LinkRequest, subject: string): void {
     const linkId = this.#linkTo(to);
     // Cancelling is never held back: it makes the peer's work less.
-    if (request.kind !== "task.cancel" && this.#overlay.store.outboxCount(linkId) >= this.#settings.linkBacklog)
+    if (request.kind !== "task.cancel" && this.#overlay.outboxCount(linkId) >= this.#settings.linkBacklog)
       refuse(
         "orchestration_error",
         "link_backlogged",
@@ -63,7 +74,7 @@ export class Outbox implements Outgoing {
   /** Appends a message to the peer's direction. */
   write(to: EnvironmentId, body: LinkBody): void {
     const linkId = this.#linkTo(to);
-    const row = this.#overlay.link(linkId) ?? newLinkRow(linkId);
+    const row = this.#overlay.link(linkId) ?? newLinkRow(linkId, this.#overlay.store.incarnation);
     const text = JSON.stringify(body);
     const digest = nextLinkDigest(row.sent.digest, contentDigest(text));
     const sent = { epoch: row.sent.epoch, number: row.sent.number + 1, digest };

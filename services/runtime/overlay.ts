@@ -182,6 +182,11 @@ export class Overlay {
   clearProgress = (runId: RunId) => this.#add(this.#batch.clearedProgress, runId);
   addOutbox = (message: Omit<OutboxMessage, "commit"> & { linkId: LinkId }) => this.#add(this.#batch.outbox, message);
 
+  /** Messages of a link that wait for a receipt, with those of this batch. */
+  outboxCount(linkId: LinkId): number {
+    return this.store.outboxCount(linkId) + this.#batch.outbox.filter((o) => o.linkId === linkId).length;
+  }
+
   get outboxLinks(): Set<LinkId> {
     return new Set(this.#batch.outbox.map((o) => o.linkId));
   }

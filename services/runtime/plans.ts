@@ -3,7 +3,7 @@ import { effectsClosed, effectsStarted } from "./commands/effects.ts";
 import { importOverLink, importThreadTo } from "./commands/link-import.ts";
 import { peerPositions } from "./commands/link-positions.ts";
 import { receiveOverLink } from "./commands/link-receive.ts";
-import { beginEpoch, configureLink, linkDiverged, linkReceipt, linkTransportState } from "./commands/link-state.ts";
+import { configureLink, linkDiverged, linkReceipt, linkTransportState } from "./commands/link-state.ts";
 import { addProject } from "./commands/project-add.ts";
 import { answerRequest } from "./commands/run-answer.ts";
 import { runEnded } from "./commands/run-ended.ts";
@@ -55,7 +55,6 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "effects.started": effectsStarted,
   "effects.closed": effectsClosed,
   "link.configure": configureLink,
-  "link.begin_epoch": beginEpoch,
   "link.state": linkTransportState,
   "link.diverged": linkDiverged,
   "link.receive": receiveOverLink,

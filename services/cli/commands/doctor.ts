@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { examine, type Finding } from "../examination.ts";
+import type { Finding } from "../examination.ts";
 import { exitCode } from "../exit-codes.ts";
 import { offline } from "../session.ts";
 import { table } from "../table.ts";
@@ -14,6 +14,7 @@ const marks: Record<Finding["state"], () => string> = {
 export function doctorCommand(): Command {
   return new Command("doctor").description("look for what keeps this environment from working; starts and changes nothing").action(
     offline(async (shell) => {
+      const { examine } = await import("../examination.ts");
       const findings = await examine(shell.dir);
       const isWrong = findings.some((f) => f.state === "wrong");
       if (shell.json) process.stdout.write(`${JSON.stringify({ ok: !isWrong, findings })}\n`);

@@ -5,11 +5,11 @@ import type { Environment } from "../../runtime/environment-api.ts";
 import { type BackgroundNews, logFile, startBackground } from "../background.ts";
 import { type ExitCode, exitCode } from "../exit-codes.ts";
 import { failureOf } from "../failure.ts";
-import { openLog, wordLog } from "../log.ts";
 import { during } from "../progress.ts";
 import { offline } from "../session.ts";
 import type { Shell } from "../shell.ts";
 import { facts } from "../table.ts";
+import { wordLog } from "../word-log.ts";
 
 type Options = { detach?: boolean; asBackground?: boolean; verbose?: boolean };
 
@@ -79,6 +79,7 @@ async function inBackground(shell: Shell): Promise<ExitCode> {
       process.send(news, () => process.connected && process.disconnect());
     });
   try {
+    const { openLog } = await import("../log.ts");
     await serveUntilStopped(shell.dir, openLog(logFile(shell.dir)), (_, socket) => void tell({ type: "ready", pid: process.pid, socket }));
   } catch (error) {
     const failure = failureOf(error);

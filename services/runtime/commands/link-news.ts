@@ -1,6 +1,7 @@
 import type { Caller } from "../../../schemas/command.ts";
 import type { TaskId } from "../../../schemas/ids.ts";
 import { ThreadId } from "../../../schemas/ids.ts";
+import { refusal } from "../../../schemas/refusal.ts";
 import type { LinkBody, LinkNotice } from "../../../schemas/wire.ts";
 import { keepText } from "../content.ts";
 import type { PlanContext } from "../plan.ts";
@@ -17,12 +18,18 @@ export function takeAnswer(context: PlanContext, body: Extract<LinkBody, { type:
   context.overlay.putOutgoingRequest({ ...open, answer: body.answer });
   if (open.kind === "task.spawn") {
     const to = open.subject as TaskId;
-    if (body.answer.ok) {
-      const childThreadId = ThreadId.parse(body.answer.result.childThreadId);
-      context.uow.report({ to, event: { type: "task.accepted", childThreadId } });
-    } else context.uow.report({ to, event: { type: "task.refused", error: body.answer.refusal } });
+    const child = body.answer.ok ? ThreadId.safeParse(body.answer.result.childThreadId) : null;
+    if (child?.success === true) context.uow.report({ to, event: { type: "task.accepted", childThreadId: child.data } });
+    else context.uow.report({ to, event: { type: "task.refused", error: body.answer.ok ? senseless : body.answer.refusal } });
   }
 }
+
+const senseless = refusal(
+  "orchestration_error",
+  "answer_not_understood",
+  "the peer's answer names no child thread",
+  "Update the older of the two environments, then spawn again.",
+);
 
 /** News of a task of ours that runs at the peer. Only the peer that runs it may tell. */
 export function takeNotice(context: PlanContext, peer: Extract<Caller, { kind: "link" }>, notice: LinkNotice): void {

@@ -6,7 +6,8 @@ import { diverge } from "./link-state.ts";
 
 /**
  * The peer says where it stands (links.md, invariant 4). Stores that disagree say so: other digests at the same number, a
- * received position beyond what was sent, or, in answer to our challenge, a number below what it was known to have.
+ * position of ours beyond what this store remembers, or, in answer to our challenge, one of theirs below what it was known
+ * to have. Both sides look, so that both see it.
  */
 export const peerPositions: Plan<"link.peer_positions"> = (command, context) => {
   const row = context.overlay.link(command.linkId);
@@ -16,12 +17,15 @@ export const peerPositions: Plan<"link.peer_positions"> = (command, context) => 
   const { positions, known } = command;
   if (row.formerIncarnations.includes(positions.incarnation)) return { outcome: "ok" };
   const isNew = row.peerIncarnation !== null && row.peerIncarnation !== positions.incarnation;
-  const reason = isNew ? copyHoldsLess(row, positions) : (disagreement(row, positions) ?? (known === null ? null : lost(known, positions)));
+  const theirs = isNew ? copyHoldsLess(row, positions) : (disagreement(row, positions) ?? (known === null ? null : lost(known, positions)));
+  const reason = theirs ?? ownLoss(row, positions) ?? (known === null ? null : replaced(row, positions));
   if (reason !== null) return diverge(context, row, reason, positions);
-  if (row.peerIncarnation !== positions.incarnation) {
-    const former = row.peerIncarnation === null ? row.formerIncarnations : [...row.formerIncarnations, row.peerIncarnation];
-    context.overlay.putLink({ ...row, peerIncarnation: positions.incarnation, formerIncarnations: former });
-  }
+
+  const former = isNew && row.peerIncarnation !== null ? [...row.formerIncarnations, row.peerIncarnation] : row.formerIncarnations;
+  // Once the peer knows this incarnation, it needs not be told any more what the store was before.
+  const previous = positions.peer === row.incarnation ? null : row.previous;
+  if (row.peerIncarnation !== positions.incarnation || previous !== row.previous)
+    context.overlay.putLink({ ...row, peerIncarnation: positions.incarnation, formerIncarnations: former, previous });
   return { outcome: "ok" };
 };
 
@@ -44,6 +48,22 @@ function lost(known: { receipted: LinkPosition; received: LinkPosition | null },
   if (known.received !== null && beyond(known.received, theirs.sent))
     return "the peer no longer remembers sending what was received from it";
   return null;
+}
+
+/** The peer holds more than this store remembers: this one is older than it was. True however old the statement is. */
+function ownLoss(row: LinkRow, theirs: LinkPositions): string | null {
+  const { previous } = row;
+  if (theirs.receipted.number > 0 && (row.received === null || beyond(theirs.receipted, row.received)))
+    return "this store was restored from an older copy: it no longer has what it had confirmed to the peer";
+  if (previous !== null && theirs.received?.epoch === previous.sent.epoch && beyond(theirs.received, previous.sent))
+    return "this store was restored from an older copy: the peer has received more than it remembers sending";
+  return null;
+}
+
+/** The peer knows another incarnation of this environment than this one and what it was before: a copy of it is at work. */
+function replaced(row: LinkRow, theirs: LinkPositions): string | null {
+  if (theirs.peer === null || theirs.peer === row.incarnation || theirs.peer === row.previous?.incarnation) return null;
+  return "the peer knows another copy of this store as this environment";
 }
 
 /** A peer whose store is a copy of what we knew: what it remembers must be all that we have of it, and all that it confirmed. */

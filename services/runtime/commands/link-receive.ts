@@ -1,12 +1,13 @@
 import type { Caller } from "../../../schemas/command.ts";
 import type { LinkId } from "../../../schemas/ids.ts";
-import { refusal } from "../../../schemas/refusal.ts";
+import { type Refusal, refusal } from "../../../schemas/refusal.ts";
 import type { LinkAnswer, LinkBody } from "../../../schemas/wire.ts";
 import { payloadDigest } from "../digest.ts";
 import { nextLinkDigest } from "../link-digest.ts";
 import { newLinkRow } from "../outbox.ts";
 import type { CommandOf, Plan, PlanContext } from "../plan.ts";
 import { digestOrigin } from "../ports/link-ledger.ts";
+import { StoreFailure } from "../ports/store.ts";
 import { Refused } from "../refused.ts";
 import { linkFrom } from "../typed-actors.ts";
 import { takeAnswer, takeNotice } from "./link-news.ts";
@@ -22,7 +23,7 @@ export const receiveOverLink: Plan<"link.receive"> = (command, context) => {
   if (link === null || config === null || link.status === "revoked")
     return { outcome: "waiting", reason: "the link is not configured (any more)" };
   if (link.status === "diverged") return { outcome: "waiting", reason: "the link is diverged" };
-  const row = context.overlay.link(command.linkId) ?? newLinkRow(command.linkId);
+  const row = context.overlay.link(command.linkId) ?? newLinkRow(command.linkId, context.overlay.store.incarnation);
   if (row.formerIncarnations.includes(command.incarnation)) return { outcome: "waiting", reason: "an earlier incarnation of the peer" };
 
   if (row.peerIncarnation !== null && row.peerIncarnation !== command.incarnation)
@@ -99,9 +100,8 @@ function answer(
   try {
     decided = decide();
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
     context.overlay.undoTo(mark);
-    decided = { ok: false, refusal: error.refusal };
+    decided = { ok: false, refusal: unusable(error) };
   }
   context.overlay.putIncomingRequest({ environmentId: peer.environmentId, requestId, digest, answer: decided });
   context.outbox.write(peer.environmentId, { type: "answer", requestId, answer: decided });
@@ -113,10 +113,25 @@ function tolerate(context: PlanContext, command: CommandOf<"link.receive">, take
   try {
     take();
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
     context.overlay.undoTo(mark);
-    keep(context, command, error.refusal.message);
+    keep(context, command, unusable(error).message);
   }
+}
+
+/**
+ * Why an authentic message cannot be used. A handler that fails by itself would fail again, and everything behind the
+ * message would wait for ever (invariant 5); trouble of the store is local, passes, and is thrown on.
+ */
+function unusable(error: unknown): Refusal {
+  if (error instanceof Refused) return error.refusal;
+  if (error instanceof StoreFailure) throw error;
+  const message = error instanceof Error ? error.message : String(error);
+  return refusal(
+    "orchestration_error",
+    "handler_failed",
+    `handling it failed: ${message}`,
+    "Report it with the output of ropewalk doctor.",
+  );
 }
 
 function keep(context: PlanContext, command: { linkId: LinkId; epoch: number; number: number; raw: string }, reason: string): void {

@@ -6,25 +6,26 @@ import { digestOrigin } from "../ports/link-ledger.ts";
 import type { LinkRow } from "../ports/store.ts";
 import { linkFrom } from "../typed-actors.ts";
 
-/** A configured link as an actor; made once. */
+/** A configured link as an actor, made once; its direction belongs to this incarnation of the store. */
 export const configureLink: Plan<"link.configure"> = (command, context) => {
   if (linkFrom(context.overlay, command.linkId) === null)
     context.uow.create(command.linkId, {
       type: "link.created",
       input: { id: command.linkId, name: command.name, peerEnvironmentId: command.peerEnvironmentId },
     });
-  if (context.overlay.link(command.linkId) === null) context.overlay.putLink(newLinkRow(command.linkId));
+  const row = context.overlay.link(command.linkId);
+  const { incarnation } = context.overlay.store;
+  if (row === null) context.overlay.putLink(newLinkRow(command.linkId, incarnation));
+  else if (row.incarnation !== incarnation) beginEpoch(context, row);
   return {};
 };
 
 /**
  * This store was found to be a copy: its direction begins a new epoch, in which everything goes out again that the peer
- * has not confirmed. Where the peer holds more than the copy remembers, it will say so (links.md, invariant 4). Also a link
- * that carried nothing yet begins anew, since its peer may know the incarnation. Said again, it changes nothing.
+ * has not confirmed. Where the peer holds more than the copy remembers, one of the two will say so (links.md, invariant 4).
+ * A copy of a copy that the peer never heard of tells of the first: that is the one that the peer knows.
  */
-export const beginEpoch: Plan<"link.begin_epoch"> = (command, context) => {
-  const row = context.overlay.link(command.linkId);
-  if (row === null || row.previous?.incarnation === command.previous) return {};
+function beginEpoch(context: PlanContext, row: LinkRow): void {
   const unconfirmed = context.overlay.store.outbox(row.linkId, row.receipted, Number.MAX_SAFE_INTEGER);
   const start = { epoch: row.sent.epoch + 1, number: 0, digest: digestOrigin };
   let sent = start;
@@ -34,10 +35,9 @@ export const beginEpoch: Plan<"link.begin_epoch"> = (command, context) => {
     context.overlay.addOutbox({ ...rest, ...sent, linkId: row.linkId });
   }
   context.overlay.addReceipted(row.linkId, row.sent);
-  const previous = { incarnation: command.previous, sent: row.sent, received: row.received };
-  context.overlay.putLink({ ...row, sent, receipted: start, previous });
-  return { resent: unconfirmed.length };
-};
+  const previous = row.previous ?? { incarnation: row.incarnation, sent: row.sent, received: row.received };
+  context.overlay.putLink({ ...row, incarnation: context.overlay.store.incarnation, sent, receipted: start, previous });
+}
 
 export const linkTransportState: Plan<"link.state"> = (command, context) => {
   const link = linkFrom(context.overlay, command.linkId);
@@ -56,10 +56,11 @@ export const linkReceipt: Plan<"link.receipt"> = (command, context) => {
   if (row === null) return { outcome: "ok" };
   const { received } = command;
   if (received.epoch > row.sent.epoch || (received.epoch === row.sent.epoch && received.number > row.sent.number))
-    return diverge(context, row, "the peer confirms more than was ever sent", received);
+    return diverge(context, row, "the peer confirms more than was ever sent", positionsBehind(row, received));
   if (received.epoch < row.sent.epoch || received.number <= row.receipted.number) return { outcome: "ok" };
   const digest = digestAt(context, row, received.number);
-  if (digest !== null && digest !== received.digest) return diverge(context, row, "the peer's record of what was sent differs", received);
+  if (digest !== null && digest !== received.digest)
+    return diverge(context, row, "the peer's record of what was sent differs", positionsBehind(row, received));
   context.overlay.putLink({ ...row, receipted: received });
   context.overlay.addReceipted(row.linkId, received);
   return { outcome: "ok" };
@@ -80,24 +81,26 @@ export const linkDiverged: Plan<"link.diverged"> = (command, context) => {
 };
 
 /** Marks the link as diverged, visible with both positions; nothing is applied on it from here on. */
-export function diverge(context: PlanContext, row: LinkRow, reason: string, theirs: LinkPosition | LinkPositions): { outcome: "diverged" } {
-  const ours: LinkPositions = {
-    incarnation: context.overlay.store.incarnation,
-    sent: row.sent,
-    received: row.received,
-    previous: row.previous,
-  };
-  const peer: LinkPositions =
-    "incarnation" in theirs
-      ? theirs
-      : {
-          incarnation: row.peerIncarnation ?? context.overlay.store.incarnation,
-          sent: row.received ?? theirs,
-          received: theirs,
-          previous: null,
-        };
+export function diverge(context: PlanContext, row: LinkRow, reason: string, theirs: LinkPositions): { outcome: "diverged" } {
   const link = linkFrom(context.overlay, row.linkId);
   if (link !== null && link.status !== "diverged" && link.status !== "revoked")
-    context.uow.tell({ to: link.id, event: { type: "link.diverged", reason, ours, theirs: peer } });
+    context.uow.tell({ to: link.id, event: { type: "link.diverged", reason, ours: positionsOf(row), theirs } });
   return { outcome: "diverged" };
+}
+
+function positionsOf({ incarnation, sent, received, receipted, peerIncarnation: peer, previous }: LinkRow): LinkPositions {
+  return { incarnation, sent, received, receipted, peer, previous };
+}
+
+/** What a receipt tells of where the peer stands; the rest is as far as it is known here. */
+function positionsBehind(row: LinkRow, received: LinkPosition): LinkPositions {
+  const known = row.received ?? { epoch: 1, number: 0, digest: digestOrigin };
+  return {
+    incarnation: row.peerIncarnation ?? row.incarnation,
+    sent: known,
+    received,
+    receipted: known,
+    peer: row.incarnation,
+    previous: null,
+  };
 }

@@ -1,9 +1,11 @@
 import { basename } from "node:path";
+import { mayChangeEnvironment } from "../access.ts";
 import type { Plan } from "../plan.ts";
 import { refuse } from "../refused.ts";
 
 /** Registers a folder. The same folder, or another worktree of a known repository, is the project that is there already. */
 export const addProject: Plan<"project.add"> = (command, context) => {
+  mayChangeEnvironment(context);
   const facts = context.facts.get(command.path);
   if (facts == null) refuse("invalid_request", "no_such_folder", `${command.path} is not a folder`, "Name an existing folder.");
   const known = context.overlay

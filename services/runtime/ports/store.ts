@@ -62,10 +62,12 @@ export type EffectRow = { id: EffectId; request: EffectRequest; state: EffectSta
 /** Positions of one link; both directions. */
 export type LinkRow = {
   linkId: LinkId;
+  /** The incarnation of this store that the present epoch of our direction belongs to. */
+  incarnation: IncarnationId;
   sent: LinkPosition;
   receipted: LinkPosition;
   received: LinkPosition | null;
-  /** Where this store stood when it was found to be a copy and began a new epoch; null for one that never was. */
+  /** Where this store stood when it was found to be a copy, until the peer knows of its new incarnation; null otherwise. */
   previous: LinkPositions["previous"];
   peerIncarnation: IncarnationId | null;
   /** Peer incarnations that were replaced: messages of theirs are refused. */

@@ -10,7 +10,7 @@ import { waitFor } from "./waiting.ts";
 
 export function linkReads(store: Store, commits: Commits, clock: Clock, statistics: (id: LinkId) => Record<string, unknown> | null): Links {
   const view = (link: Link): LinkView => {
-    const row = store.link(link.id) ?? newLinkRow(link.id);
+    const row = store.link(link.id) ?? newLinkRow(link.id, store.incarnation);
     return {
       ...link,
       sent: row.sent,

@@ -5,15 +5,15 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { type AppServerChild, type Exit, type Launch, startChild } from "../../../../services/providers/codex/process.ts";
 import { CodexServer } from "../../../../services/providers/codex/server.ts";
+import { MemoryClock } from "../../../../services/runtime/memory-clock.ts";
 import { systemClock } from "../../../../services/runtime/system-clock.ts";
-import { ManualClock } from "../../../support/manual-clock.ts";
 
 const never = new AbortController().signal;
 const launch: Launch = { bin: "codex", args: [], cwd: "/", env: { SOME_KEY: "secret-value" } };
 
 /** A process whose other side is the test. `answer` decides what a request is answered, if at all. */
 function scripted(answer: (method: string) => unknown) {
-  const clock = new ManualClock();
+  const clock = new MemoryClock();
   const children: { stdout: PassThrough; stderr: PassThrough; kills: string[]; die(exit: Exit): void }[] = [];
   const start = (): AppServerChild => {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];

@@ -4,7 +4,14 @@ import type { Run } from "../../../../schemas/run.ts";
 import type { Side } from "./stage.ts";
 
 /** A message and what came of it: more than one run when a run was interrupted and the message sent again. */
-export type Said = { runs: Run[]; last: Run; answer: string; provider: ProviderInstanceId | null };
+export type Said = {
+  runs: Run[];
+  last: Run;
+  answer: string;
+  provider: ProviderInstanceId | null;
+  /** Question and answer, as a person reads them. */
+  lines: string[];
+};
 
 const maxTries = 5;
 
@@ -23,7 +30,9 @@ export async function followed(side: Side, threadId: ThreadId, first: Run, text:
     last = await side.ended(runId);
     runs.push(last);
   }
-  return { runs, last, answer: await answerOf(side, last), provider: last.provider?.instance ?? null };
+  const answer = await answerOf(side, last);
+  const provider = last.provider?.instance ?? null;
+  return { runs, last, answer, provider, lines: [`you: ${text}`, `${provider}: ${answer}`] };
 }
 
 async function answerOf(side: Side, run: Run): Promise<string> {

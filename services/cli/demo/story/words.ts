@@ -10,12 +10,12 @@ export function wordsWith(mark: string) {
     finding,
     report: "42 planks",
     title: "Release plan",
-    begin: `We are planning a release. Its codeword is ${codeword}. Repeat the codeword, in one line.`,
+    begin: `The codeword of this release is ${codeword}. Repeat it, in one line.`,
     risks: "Name two risks of the release, one line each.",
     forkTitle: "A closer look at the first risk",
     recallInFork: "What is the codeword of the release? One line.",
     takeOver: "You take over from here. What is the codeword of the release? One line.",
-    explore: `Explore the first risk and call what you find ${finding}. One line.`,
+    explore: `Explore the first risk; call what you find ${finding}. One line.`,
     merged: "What was found in the fork? Name it, in one line.",
     continuation: "We go on here. What is the codeword of the release? One line.",
     goOn: "And what was found in the fork? Name it, in one line.",
@@ -28,7 +28,7 @@ export function wordsWith(mark: string) {
 /** The script of the scripted providers: answers that can only be right when the conversation really is where it should be. */
 export const script = {
   rules: [
-    { match: { regex: "codeword is (\\S+)\\." }, steps: [{ reasoning: "A name to keep." }, { text: "$1" }] },
+    { match: { regex: "codeword of this release is (\\S+)\\." }, steps: [{ reasoning: "A name to keep." }, { text: "$1" }] },
     {
       match: { contains: "Name two risks" },
       steps: [{ delta: "1. An upload is retried without end.\n" }, { delta: "2. The old client reads the new file." }],

@@ -29,7 +29,7 @@ export const conversation: Step = {
         same("nothing was handed over", transfers.length, 0),
         check("the answer is the codeword", !answersAreScripted || first.answer === words.codeword, first.answer),
       ],
-      says: [`${first.provider}: ${first.answer}`, `${second.provider}: ${second.answer}`],
+      says: [...first.lines, ...second.lines],
     };
   },
 };

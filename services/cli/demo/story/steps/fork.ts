@@ -86,7 +86,7 @@ export const forkRun: Step = {
         same("the provider forked and was told nothing besides the message", [given?.opened, given?.context], ["fork", []]),
         check("the answer is the codeword", !answersAreScripted || said.answer === words.codeword, said.answer),
       ],
-      says: [`${said.provider}: ${said.answer}`],
+      says: said.lines,
     };
   },
 };

@@ -76,7 +76,7 @@ export const importThread: Step = {
         check("with the laptop's codeword in it", told.includes(words.codeword)),
         check("the answer is the codeword", !stage.answersAreScripted || said.answer === words.codeword, said.answer),
       ],
-      says: [`created: ${seen.created}, thread ${seen.threadId}`, `${said.provider} on the box: ${said.answer}`],
+      says: [`created: ${seen.created}, thread ${seen.threadId}`, ...said.lines],
     };
   },
 };
@@ -139,7 +139,7 @@ export const goOn: Step = {
         same("its provider knew all that was before", [given?.opened, given?.context], ["resume", []]),
         check("the answer is the fork's finding", !stage.answersAreScripted || said.answer === words.finding, said.answer),
       ],
-      says: [`${said.provider} on the box: ${said.answer}`],
+      says: said.lines,
     };
   },
 };

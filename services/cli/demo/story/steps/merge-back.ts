@@ -76,7 +76,7 @@ export const merged: Step = {
         same("the provider was given it, once, and nothing else", given?.context, [payload]),
         check("the answer is the finding", !answersAreScripted || said.answer === words.finding, said.answer),
       ],
-      says: [`${said.provider}: ${said.answer}`],
+      says: said.lines,
     };
   },
 };

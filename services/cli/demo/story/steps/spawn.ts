@@ -13,6 +13,9 @@ async function resultsOf(laptop: Side, memory: Memory): Promise<ContextTransfer[
   return all.filter((t) => t.type === "subagent_result" && t.taskId === memory.taskId);
 }
 
+const resultText = (transfer: ContextTransfer | undefined): string =>
+  transfer?.content != null && "text" in transfer.content ? transfer.content.text : "";
+
 /** A subagent on the other machine: it is given its task and nothing of the parent, and its result comes home. */
 export const spawn: Step = {
   id: "spawn",
@@ -69,7 +72,7 @@ export const spawn: Step = {
           ["pending"],
         ),
       ],
-      says: [`${task.title}: ${task.status}`],
+      says: [`task: ${words.task}`, `result: ${resultText(results[0])}`],
     };
   },
 };
@@ -103,7 +106,7 @@ export const result: Step = {
         check("the provider was given it, once", given?.context.filter((text) => text === payload).length === 1, given?.context),
         check("the answer is the report", !answersAreScripted || said.answer === words.report, said.answer),
       ],
-      says: [`${said.provider}: ${said.answer}`],
+      says: said.lines,
     };
   },
 };

@@ -44,7 +44,7 @@ export const switchProvider: Step = {
         same("it was given that handoff, once, and nothing else", given?.context, [payload]),
         check("the answer is the codeword", !answersAreScripted || said.answer === words.codeword, said.answer),
       ],
-      says: [`${said.provider}: ${said.answer}`],
+      says: said.lines,
     };
   },
 };
@@ -67,7 +67,7 @@ export const explore: Step = {
         same("no transfer was made", (await laptop.transfersTo(threadId)).length, before),
         check("the finding is in the fork", said.answer.includes(words.finding), said.answer),
       ],
-      says: [`${said.provider}: ${said.answer}`],
+      says: said.lines,
     };
   },
 };

@@ -16,7 +16,7 @@ type Identity = { machine: string; file: string; openings: number };
 
 export class StoreIdentity {
   readonly incarnation: IncarnationId;
-  /** What this store was before it was found to be a copy, until its links have begun anew; null otherwise. */
+  /** What this store was when it was found, at this opening, to be a copy; null otherwise. */
   readonly previous: IncarnationId | null;
   readonly #statements: Statements;
   readonly #beside: OpeningsFile;
@@ -37,20 +37,12 @@ export class StoreIdentity {
       isHonest(remembered, known, lastCommit);
     const openings = Math.max(remembered?.openings ?? 0, known?.openings ?? 0) + 1;
     this.incarnation = same && before !== undefined ? before : systemIdentifiers.next("inc");
-    // A copy of a copy that has told nobody yet: its peers know the first.
-    const untold = this.#get("previous_incarnation") as IncarnationId | undefined;
-    this.previous = untold ?? (before === undefined || before === this.incarnation ? null : before);
+    this.previous = before === undefined || before === this.incarnation ? null : before;
     statements.transaction(() => {
       this.#set("identity", JSON.stringify({ ...here, openings } satisfies Identity));
       this.#set("incarnation", this.incarnation);
-      if (this.previous !== null) this.#set("previous_incarnation", this.previous);
     });
     this.#beside = new OpeningsFile(dir, { openings, commit: lastCommit });
-  }
-
-  /** Every link has begun anew under this incarnation; until then, each opening says again what it was before. */
-  settled(): void {
-    this.#statements.run("delete from meta where key = 'previous_incarnation'");
   }
 
   noteCommit(commit: number): void {

@@ -9,12 +9,17 @@ export type Migration = { version: number; sql: string };
 export const migrations: readonly Migration[] = [first];
 export const newestVersion = migrations.at(-1)?.version ?? 0;
 
-/** Brings a database to the newest version (or, for tests, to an earlier one), one transaction per step. */
-export function migrate(db: DatabaseSync, upTo: number = newestVersion): void {
+/** Brings a database to the version of the last step: each step whole, in a transaction of its own, or not at all. */
+export function migrate(db: DatabaseSync, steps: readonly Migration[] = migrations): void {
   const version = versionOf(db);
-  for (const step of migrations) {
-    if (step.version <= version || step.version > upTo) continue;
-    db.exec(`begin immediate;${step.sql};pragma user_version = ${step.version};commit`);
+  for (const step of steps) {
+    if (step.version <= version) continue;
+    try {
+      db.exec(`begin immediate;${step.sql};pragma user_version = ${step.version};commit`);
+    } catch (error) {
+      if (db.isTransaction) db.exec("rollback");
+      throw error;
+    }
   }
 }
 

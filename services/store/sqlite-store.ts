@@ -58,7 +58,7 @@ export class SqliteStore implements Store {
   readonly incarnation: IncarnationId;
   /** Real path of the folder; empty for a store in memory. */
   readonly folder: string;
-  /** What this store was before it was found to be a copy, until {@link incarnationSettled}; null otherwise. */
+  /** What this store was when it was found, at this opening, to be a copy; null otherwise. */
   readonly previousIncarnation: IncarnationId | null;
   readonly #db: DatabaseSync;
   readonly #lock: FolderLock | null;
@@ -141,11 +141,6 @@ export class SqliteStore implements Store {
       // The next progress, or the item itself, replaces what could not be kept of a text in the making.
       if (!isLocalTrouble(error)) throw error;
     }
-  }
-
-  /** Every link has begun anew under this incarnation: what the store was before need not be told again. */
-  incarnationSettled(): void {
-    this.#identity?.settled();
   }
 
   close(): void {

@@ -1,8 +1,10 @@
 import { z } from "zod";
+import { AccessKind } from "./access.ts";
 import { ContextHandoff } from "./handoff.ts";
 import {
   AttemptId,
   CheckpointId,
+  ClientId,
   CommandId,
   EffectId,
   EnvironmentId,
@@ -22,7 +24,7 @@ import { ImportRequest } from "./import.ts";
 import { ItemBody } from "./item.ts";
 import { limits } from "./limits.ts";
 import { LinkPosition, LinkPositions } from "./link.ts";
-import { InteractionMode, RuntimeMode } from "./modes.ts";
+import { InteractionMode, Modes, RuntimeMode } from "./modes.ts";
 import { NativeRef, ProviderChoice, type ProviderInstanceId } from "./provider.ts";
 import { Refusal } from "./refusal.ts";
 import { OpenRequest, RunEnding, StartPlan } from "./run.ts";
@@ -209,10 +211,21 @@ export type SystemCommand = z.infer<typeof SystemCommand>;
 export type Command = PublicCommand | SystemCommand;
 export type CommandType = Command["type"];
 
-/** Who asks. A thread is an agent's own token; a link is the pinned peer, never a field of its message. */
+/**
+ * Who asks. A thread is an agent's own token; a client is a program that a person has let in, and acts for that person
+ * within what it was given; a link is the pinned peer, never a field of its message.
+ */
 export const Caller = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("user") }),
-  z.object({ kind: z.literal("thread"), threadId: ThreadId, runId: RunId.nullable() }),
+  z.object({
+    kind: z.literal("thread"),
+    threadId: ThreadId,
+    runId: RunId.nullable(),
+    /** What it has narrowed itself to, below what its thread and its token give it. */
+    maxModes: Modes.optional(),
+    access: z.array(AccessKind).optional(),
+  }),
+  z.object({ kind: z.literal("client"), clientId: ClientId, maxModes: Modes, access: z.array(AccessKind) }),
   z.object({ kind: z.literal("link"), linkId: LinkId, environmentId: EnvironmentId }),
   z.object({ kind: z.literal("system") }),
 ]);

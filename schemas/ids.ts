@@ -24,6 +24,11 @@ export const TaskId = idOf("task").brand("TaskId");
 export const LinkId = idOf("link").brand("LinkId");
 export const ProviderThreadId = idOf("pthread").brand("ProviderThreadId");
 export const EffectId = idOf("effect").brand("EffectId");
+/** A program that a person has let in: a paired client, or `client:local` for one on this machine. */
+export const ClientId = z
+  .string()
+  .regex(/^client:[a-z0-9][a-z0-9-]{0,63}$/, "expected an id like client:<uuid>")
+  .brand("ClientId");
 /** `cmd:<uuidv7>` or a client's own `cmd:<caller>:<clientRequestId>`; printable ASCII, so that it can travel in a header. */
 export const CommandId = z
   .string()
@@ -47,6 +52,7 @@ export type TaskId = z.infer<typeof TaskId>;
 export type LinkId = z.infer<typeof LinkId>;
 export type ProviderThreadId = z.infer<typeof ProviderThreadId>;
 export type EffectId = z.infer<typeof EffectId>;
+export type ClientId = z.infer<typeof ClientId>;
 export type CommandId = z.infer<typeof CommandId>;
 export type RequestId = z.infer<typeof RequestId>;
 export type IncarnationId = z.infer<typeof IncarnationId>;

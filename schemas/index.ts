@@ -2,6 +2,7 @@
  * The vocabulary, for use outside: every record, command, event and wire message as a Zod schema with its type.
  * A list of names, nothing else; nothing inside imports it.
  */
+export { AccessKind } from "./access.ts";
 export { Checkpoint } from "./checkpoint.ts";
 export {
   Caller,
@@ -32,6 +33,7 @@ export {
   AttemptId,
   actorKindOf,
   CheckpointId,
+  ClientId,
   CommandId,
   continuationCommandId,
   EffectId,

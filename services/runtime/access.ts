@@ -9,10 +9,11 @@ import { runFrom } from "./typed-actors.ts";
 
 export type ModeWish = { runtimeMode?: Modes["runtimeMode"] | undefined; interactionMode?: Modes["interactionMode"] | undefined };
 
-/** The broadest modes that a caller may use or give: an agent's own, its grant's, or any for a person (contract §8). */
+/** The broadest modes that a caller may use or give: an agent's own, a client's, its grant's, or any for a person (contract §8). */
 export function modeCap(context: PlanContext, grant: GrantKind | null = null): Modes {
   const { caller } = context;
   if (caller.kind === "thread") return agentModes(context, caller);
+  if (caller.kind === "client") return caller.maxModes;
   if (caller.kind === "link") {
     const found = needGrant(context, grant);
     return "maxModes" in found ? found.maxModes : broadestModes;
@@ -20,12 +21,13 @@ export function modeCap(context: PlanContext, grant: GrantKind | null = null): M
   return broadestModes;
 }
 
-/** What an agent has itself: its thread's modes, and no more than those that its run was sent with. */
+/** What an agent has itself: its thread's modes, and no more than those that its run was sent with or that it narrowed itself to. */
 function agentModes(context: PlanContext, caller: Extract<Caller, { kind: "thread" }>): Modes {
   const thread = needThread(context, caller.threadId);
   const runId = caller.runId ?? thread.activeRunId;
   const run = runId === null ? null : runFrom(context.overlay, runId);
-  return run === null ? thread.modes : narrower(thread.modes, run.modes);
+  const own = run === null ? thread.modes : narrower(thread.modes, run.modes);
+  return caller.maxModes === undefined ? own : narrower(own, caller.maxModes);
 }
 
 /** Modes as wished, within the cap: what was asked for beyond it is refused, what nobody asked for is narrowed. */
@@ -68,7 +70,7 @@ export function needGrant(context: PlanContext, kind: GrantKind | null) {
   return grant;
 }
 
-/** Refuses a caller that may not change this thread: a link what does not carry its stamp, an agent what is broader than itself. */
+/** Refuses a caller that may not change this thread: a link what does not carry its stamp, an agent or a client what is broader than itself. */
 export function mayChange(context: PlanContext, thread: AppThread): void {
   const { caller } = context;
   if (caller.kind === "link" && (thread.linkOrigin === null || thread.linkOrigin.linkId !== caller.linkId))
@@ -87,17 +89,16 @@ export function mayChange(context: PlanContext, thread: AppThread): void {
         `${thread.id} was not started by the link that started the caller`,
         "It may change only what carries its own stamp.",
       );
-    const beyond = thread.id === own.id ? null : escalation(thread.modes, agentModes(context, caller));
-    if (beyond === "runtime")
-      refuse("runtime_mode_escalation_denied", "beyond_cap", `${thread.id} has broader modes than the caller`, "Ask a person to do it.");
-    if (beyond === "interaction")
-      refuse(
-        "interaction_mode_escalation_denied",
-        "beyond_cap",
-        `${thread.id} has broader modes than the caller`,
-        "Ask a person to do it.",
-      );
+    if (thread.id !== own.id) holdWithin(thread, agentModes(context, caller));
   }
+  if (caller.kind === "client") holdWithin(thread, caller.maxModes);
+}
+
+function holdWithin(thread: AppThread, cap: Modes): void {
+  const beyond = escalation(thread.modes, cap);
+  if (beyond === null) return;
+  const code = beyond === "runtime" ? "runtime_mode_escalation_denied" : "interaction_mode_escalation_denied";
+  refuse(code, "beyond_cap", `${thread.id} has broader modes than the caller`, "Ask a person to do it.");
 }
 
 /** What is the environment's own is not for a link, nor for what a link started. */
@@ -131,5 +132,5 @@ export function mayUseLink(context: PlanContext, thread: AppThread | null, envir
 
 export function createdBy(caller: Caller): "user" | "agent" | "system" {
   if (caller.kind === "thread" || caller.kind === "link") return "agent";
-  return caller.kind;
+  return caller.kind === "client" ? "user" : caller.kind;
 }

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { Caller, PublicCommand, type Receipt } from "../../schemas/command.ts";
 import { CommandId } from "../../schemas/ids.ts";
 import { refusal } from "../../schemas/refusal.ts";
+import { accessRefusal, commandAccess } from "./command-access.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { DispatchOptions } from "./environment-api.ts";
 import { type FactFinder, factsFor } from "./facts.ts";
@@ -32,6 +33,8 @@ export class Door {
     if (!command.success) return refuse(id, issuesOf(command.error), overLimit(command.error));
     const caller = Caller.safeParse(options.caller ?? { kind: "user" });
     if (!caller.success) return refuse(id, issuesOf(caller.error));
+    const denied = accessRefusal(caller.data, commandAccess[command.data.type]);
+    if (denied !== null) return { ok: false, commandId: id, refusal: denied, repeated: false };
     const facts = await factsFor(command.data, this.#store, this.#facts);
     return this.#dispatcher.dispatch(command.data, { id, caller: caller.data, facts });
   }

@@ -23,7 +23,7 @@ export const spawnTask: Plan<"task.spawn"> = (command, context) => {
   const cap = narrower(parent.modes, modeCap(context, "spawn"));
   const asked = command.runtimeMode !== undefined || command.interactionMode !== undefined;
   const modes = settleModes(command, cap, cap);
-  const agent = context.caller.kind !== "user";
+  const agent = context.caller.kind !== "user" && context.caller.kind !== "client";
   const taskId = context.uow.ids.next("task");
   const remote =
     command.environmentId !== undefined && command.environmentId !== context.settings.environmentId ? command.environmentId : null;

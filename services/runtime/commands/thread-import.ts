@@ -125,7 +125,7 @@ function continueImport(context: PlanContext, threadId: ThreadId, request: Impor
       refuse("thread_not_sendable", "deleted", `${threadId} was deleted`, "Import it under another handoffId.");
     const thread = needThread(context, threadId);
     // The link that asks may be another one to the same peer; its key names the peer, which is all that counts here.
-    if (context.caller.kind === "thread") mayChange(context, thread);
+    if (context.caller.kind === "thread" || context.caller.kind === "client") mayChange(context, thread);
     if (request.provider !== undefined) needProvider(context, request.provider);
     const { runId } = queueRun(context, thread, {
       content: { text: prompt },

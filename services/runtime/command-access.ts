@@ -1,0 +1,38 @@
+import type { AccessKind } from "../../schemas/access.ts";
+import type { Caller, PublicCommand } from "../../schemas/command.ts";
+import { type Refusal, refusal } from "../../schemas/refusal.ts";
+
+/** What each command does to the environment (docs/access.md). Whether its target and modes allow it is for its plan to say. */
+export const commandAccess: { readonly [type in PublicCommand["type"]]: AccessKind } = {
+  "project.add": "writes_environment",
+  "thread.create": "starts_threads",
+  "thread.send": "writes_threads",
+  "thread.fork": "starts_threads",
+  "thread.switch": "writes_threads",
+  "thread.merge_back": "writes_threads",
+  "thread.import": "starts_threads",
+  "thread.import_to": "starts_threads",
+  "link.import": "starts_threads",
+  "thread.interrupt": "writes",
+  "thread.rename": "writes",
+  "thread.set_modes": "writes_threads",
+  "thread.mark": "writes",
+  "thread.delete": "writes",
+  "run.answer": "writes_threads",
+  "task.spawn": "starts_threads",
+  "task.cancel": "writes",
+  "task.dismiss": "writes",
+};
+
+/** Why a caller may not do this kind of thing at all, whatever its target; null when it may. */
+export function accessRefusal(caller: Caller, kind: AccessKind): Refusal | null {
+  const given = caller.kind === "client" || caller.kind === "thread" ? caller.access : undefined;
+  if (given === undefined || given.includes(kind)) return null;
+  return refusal(
+    "capability_denied",
+    "access_not_given",
+    `the caller was not given access that ${kind.replaceAll("_", " ")}`,
+    "Ask the person who let it in for more.",
+    { needs: kind, given },
+  );
+}

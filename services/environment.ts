@@ -6,7 +6,7 @@ import type { EffectId } from "../schemas/ids.ts";
 import { refusal } from "../schemas/refusal.ts";
 import { mayRepeatNote } from "./context/headers.ts";
 import { prepareRun } from "./context/prepare-run.ts";
-import { createTokenCounter } from "./context/tokens.ts";
+import { createTokenCounter, type TokenCounter } from "./context/tokens.ts";
 import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import { loadOrCreateKeys } from "./links/keys.ts";
 import { createNatsTransport } from "./links/nats/transport.ts";
@@ -54,6 +54,8 @@ export type EnvironmentOptions = {
   adapters?: Readonly<Record<string, ProviderAdapter>>;
   /** Another fabric than the configured NATS server. */
   linkTransport?: LinkTransport;
+  /** Counts a handoff's tokens, where its budget is in tokens; without: o200k, in a worker. */
+  counter?: TokenCounter;
   clock?: Clock;
   ids?: Identifiers;
   log?: EnvironmentLog;
@@ -112,7 +114,7 @@ async function compose(
 
   const scratch = await scratchFolder(dir, store, ids, clock);
   const commits = new Commits(store);
-  const counter = createTokenCounter();
+  const counter = options.counter ?? createTokenCounter();
   const dispatcher: Dispatcher = new Dispatcher({
     store,
     clock,

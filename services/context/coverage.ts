@@ -1,6 +1,7 @@
 import type { Coverage, OrdinalRange, ProviderThread } from "../../schemas/provider.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
+import { isPartOfHistory } from "../runtime/history.ts";
 import { type ActorSource, asRun, runsOf } from "../runtime/typed-actors.ts";
 
 const holds = (ranges: readonly OrdinalRange[], ordinal: number) => ranges.some(([from, to]) => from <= ordinal && ordinal <= to);
@@ -8,15 +9,6 @@ const holds = (ranges: readonly OrdinalRange[], ordinal: number) => ranges.some(
 /** Whether a native conversation knows a run of its thread, by having served it or by having been told. */
 export function knows(coverage: Coverage, ordinal: number): boolean {
   return holds(coverage.native, ordinal) || holds(coverage.told, ordinal);
-}
-
-/**
- * Runs that belong to the conversation as it is retold: all that were given to a provider or ended on the way to one,
- * also with the process. Not those that a person took back before anybody saw them, nor those that a rollback took back.
- */
-export function isPartOfHistory(run: Run): boolean {
-  if (run.status === "rolled_back") return false;
-  return run.acceptedAt !== null || run.status === "failed" || (run.status === "interrupted" && run.interruptReason === null);
 }
 
 /** How far back is looked for an input that a provider may have taken; further back nobody minds a repeat. */

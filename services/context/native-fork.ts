@@ -1,9 +1,10 @@
 import type { ThreadId } from "../../schemas/ids.ts";
 import type { NativeRef, ProviderCapabilities, ProviderInstanceId } from "../../schemas/provider.ts";
 import type { ContextTransfer } from "../../schemas/transfer.ts";
+import { isPartOfHistory } from "../runtime/history.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { runFrom, runsOf, threadFrom } from "../runtime/typed-actors.ts";
-import { hasBase, isPartOfHistory, knows } from "./coverage.ts";
+import { hasBase, knows } from "./coverage.ts";
 
 export type NativePoint = { nativeRef: NativeRef; turnRef: NativeRef };
 

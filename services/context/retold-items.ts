@@ -1,9 +1,8 @@
 import type { VisibleItem } from "../../schemas/item.ts";
 import type { AppThread } from "../../schemas/thread.ts";
-import { type HistorySegment, historyOf } from "../runtime/history.ts";
+import { type HistorySegment, historyOf, isPartOfHistory } from "../runtime/history.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { runsOf, transferFrom } from "../runtime/typed-actors.ts";
-import { isPartOfHistory } from "./coverage.ts";
 
 /** What is to be retold of a stretch of history: its runs that count, what they were told of others, in order. */
 export function retoldItems(store: Store, segments: readonly HistorySegment[]): VisibleItem[] {

@@ -1,4 +1,5 @@
 import type { RunId, ThreadId } from "../../schemas/ids.ts";
+import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import { type ActorSource, threadFrom } from "./typed-actors.ts";
 
@@ -31,4 +32,13 @@ export function ownerInHistory(source: ActorSource, threadId: ThreadId, run: { t
 export function latestStablePoint(thread: AppThread): { threadId: ThreadId; runId: RunId | null; ordinal: number } | null {
   if (thread.latestStable !== null) return { threadId: thread.id, runId: thread.latestStable.runId, ordinal: thread.latestStable.ordinal };
   return thread.inherited;
+}
+
+/**
+ * Runs that belong to the conversation as it is retold: all that were given to a provider or ended on the way to one,
+ * also with the process. Not those that a person took back before anybody saw them, nor those that a rollback took back.
+ */
+export function isPartOfHistory(run: Run): boolean {
+  if (run.status === "rolled_back") return false;
+  return run.acceptedAt !== null || run.status === "failed" || (run.status === "interrupted" && run.interruptReason === null);
 }

@@ -6,9 +6,10 @@ import type { AppThread } from "../../../schemas/thread.ts";
 import { mayChange, mayUseLink } from "../access.ts";
 import { readText } from "../content.ts";
 import { measuredDigest } from "../digest.ts";
-import { historyOf, latestStablePoint } from "../history.ts";
+import { historyOf, isPartOfHistory, latestStablePoint } from "../history.ts";
 import { needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
+import { runsOf } from "../typed-actors.ts";
 import { holdImportSize } from "./thread-import.ts";
 
 /** An import of given messages at a linked environment. */
@@ -59,11 +60,14 @@ function messagesOf(context: PlanContext, thread: AppThread): ImportMessage[] {
     refuse("invalid_request", "no_stable_point", `${thread.id} has no completed run yet`, "Wait until a run has completed.");
   const upTo = stable.threadId === thread.id ? stable.ordinal : 0;
   const messages: ImportMessage[] = [];
-  for (const segment of historyOf(context.overlay, thread.id, upTo))
+  for (const segment of historyOf(context.overlay, thread.id, upTo)) {
+    const runs = runsOf(context.overlay, segment.threadId, { min: Math.max(segment.fromOrdinal, 1), max: segment.toOrdinal });
+    const untold = new Set(runs.filter((run) => !isPartOfHistory(run)).map((run) => run.ordinal));
     for (const item of context.overlay.store.items(segment)) {
-      const message = asMessage(context, item);
+      const message = untold.has(item.runOrdinal) ? null : asMessage(context, item);
       if (message !== null) messages.push(message);
     }
+  }
   if (messages.length === 0) refuse("invalid_request", "nothing_to_import", `${thread.id} holds no message`, "Send it a message first.");
   if (messages.length > limits.importMessages)
     refuse(

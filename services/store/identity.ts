@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
 import type { IncarnationId } from "../../schemas/ids.ts";
-import { StoreFailure } from "../runtime/ports/store.ts";
 import { systemIdentifiers } from "../runtime/system-identifiers.ts";
 import { type Openings, OpeningsFile } from "./openings.ts";
 import { parseOrFail } from "./set-aside.ts";
@@ -18,75 +17,68 @@ export class StoreIdentity {
   readonly incarnation: IncarnationId;
   /** What this store was when it was found, at this opening, to be a copy; null otherwise. */
   readonly previous: IncarnationId | null;
-  readonly #statements: Statements;
   readonly #beside: OpeningsFile;
 
-  /** Compares the store with what it remembers of itself and settles which incarnation it is. Once per opening. */
+  /** Settles which incarnation the store is, and counts the opening. Once per opening. */
   constructor(statements: Statements, dir: string, file: string, lastCommit: number) {
-    this.#statements = statements;
-    const before = this.#get("incarnation") as IncarnationId | undefined;
-    const remembered = this.#remembered();
+    const remembered = rememberedBy(statements);
     const beside = OpeningsFile.read(dir);
-    const known = beside === "unreadable" ? null : (beside ?? { openings: 0, commit: 0 });
-    const here = { machine: machineId(), file: fileIdentity(file) };
-    const same =
-      remembered !== null &&
-      known !== null &&
-      remembered.machine === here.machine &&
-      remembered.file === here.file &&
-      isHonest(remembered, known, lastCommit);
-    const openings = Math.max(remembered?.openings ?? 0, known?.openings ?? 0) + 1;
-    this.incarnation = same && before !== undefined ? before : systemIdentifiers.next("inc");
-    this.previous = before === undefined || before === this.incarnation ? null : before;
+    const isCopy = remembered !== null && !isHere(remembered, beside, file, lastCommit);
+    const before = get(statements, "incarnation") as IncarnationId | undefined;
+    this.incarnation = before === undefined || isCopy ? systemIdentifiers.next("inc") : before;
+    this.previous = isCopy ? (before ?? null) : null;
+    const counted = beside === null || beside === "unreadable" ? 0 : beside.openings;
+    const now: Identity = { ...here(file), openings: Math.max(remembered?.openings ?? 0, counted) + 1 };
     statements.transaction(() => {
-      this.#set("identity", JSON.stringify({ ...here, openings } satisfies Identity));
-      this.#set("incarnation", this.incarnation);
+      set(statements, "identity", JSON.stringify(now));
+      set(statements, "incarnation", this.incarnation);
     });
-    this.#beside = new OpeningsFile(dir, { openings, commit: lastCommit });
+    this.#beside = new OpeningsFile(dir, file, { openings: now.openings, commit: lastCommit });
   }
 
   noteCommit(commit: number): void {
     this.#beside.note(commit);
   }
 
-  close(): void {
+  /** After the store's own end, which may write its file once more. */
+  close(commit: number): void {
+    this.#beside.note(commit);
     this.#beside.close();
-  }
-
-  #remembered(): Identity | null {
-    const text = this.#get("identity");
-    return text === undefined ? null : parseOrFail<Identity>("what the store remembers of itself", text);
-  }
-
-  #get(key: string): string | undefined {
-    return this.#statements.get<{ value: string }>("select value from meta where key = ?", key)?.value;
-  }
-
-  #set(key: string, value: string): void {
-    this.#statements.run("insert into meta values (?, ?) on conflict do update set value = excluded.value", key, value);
   }
 }
 
-/** One opening behind: the process died between the two writes of an opening. Anything else is another life's. */
-function isHonest(remembered: Identity, beside: Openings, lastCommit: number): boolean {
-  return (beside.openings === remembered.openings || beside.openings === remembered.openings - 1) && beside.commit <= lastCommit;
+/** True for a store that remembers another place or an earlier life than the ones that it is found in. */
+export function isCopied(statements: Statements, beside: Openings | "unreadable" | null, file: string, lastCommit: number): boolean {
+  const remembered = rememberedBy(statements);
+  return remembered !== null && !isHere(remembered, beside, file, lastCommit);
 }
 
 /**
- * A folder that had a store, and has none: starting with an empty one would forget what peers and people rely on.
- * Throws `store_damaged`.
+ * One opening behind: the process died between the two writes of an opening, the first one perhaps, before there was a
+ * file. Anything else is another life's.
  */
-export function refuseLostStore(dir: string, file: string): void {
-  const beside = OpeningsFile.read(dir);
-  if (beside === null || beside === "unreadable" || beside.commit === 0) return;
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > 0) return;
-  throw new StoreFailure(
-    "store_damaged",
-    `${file} is empty or gone, although ${beside.commit} commits were made`,
-    `Restore a backup; or, to begin with an empty store, remove the file "openings" beside it.`,
+function isHere(remembered: Identity, beside: Openings | "unreadable" | null, file: string, lastCommit: number): boolean {
+  if (beside === "unreadable") return false;
+  const { machine, file: identity } = here(file);
+  const { openings, commit } = beside ?? { openings: 0, commit: 0 };
+  return (
+    remembered.machine === machine &&
+    remembered.file === identity &&
+    (openings === remembered.openings || openings === remembered.openings - 1) &&
+    commit <= lastCommit
   );
 }
+
+function rememberedBy(statements: Statements): Identity | null {
+  const text = get(statements, "identity");
+  return text === undefined ? null : parseOrFail<Identity>("what the store remembers of itself", text);
+}
+
+const get = (statements: Statements, key: string) => statements.get<{ value: string }>("select value from meta where key = ?", key)?.value;
+const set = (statements: Statements, key: string, value: string) =>
+  statements.run("insert into meta values (?, ?) on conflict do update set value = excluded.value", key, value);
+
+const here = (file: string) => ({ machine: machineId(), file: fileIdentity(file) });
 
 /** The system's own id, where it has one. A host's name is none: it changes with the network. */
 function machineId(): string {

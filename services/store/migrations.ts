@@ -1,6 +1,4 @@
-import { rmSync, statSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
-import { StoreFailure } from "../runtime/ports/store.ts";
+import type { DatabaseSync } from "node:sqlite";
 import { first } from "./migrations/0001-first.ts";
 
 export type Migration = { version: number; sql: string };
@@ -23,30 +21,6 @@ export function migrate(db: DatabaseSync, steps: readonly Migration[] = migratio
   }
 }
 
-/**
- * Refuses a store that a newer ropewalk has written, before anything of it is touched: it stays as it is, byte for byte.
- * Throws `store_newer`.
- */
-export function refuseNewer(path: string): void {
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
-  // What merely looking leaves beside a store that was closed well.
-  const leavings = [`${path}-wal`, `${path}-shm`].filter((file) => statSync(file, { throwIfNoEntry: false }) === undefined);
-  const db = new DatabaseSync(path, { readOnly: true });
-  let version: number;
-  try {
-    version = versionOf(db);
-  } finally {
-    db.close();
-  }
-  if (version <= newestVersion) return;
-  for (const file of leavings) rmSync(file, { force: true });
-  throw new StoreFailure(
-    "store_newer",
-    `the store has version ${version}, this ropewalk knows up to ${newestVersion}`,
-    "Use the newer ropewalk that wrote it, or another folder (--dir).",
-  );
-}
-
-function versionOf(db: DatabaseSync): number {
+export function versionOf(db: DatabaseSync): number {
   return (db.prepare("pragma user_version").get() as { user_version: number }).user_version;
 }

@@ -1,8 +1,8 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** How often the store was opened, and the newest commit that was seen: kept in a file beside it. */
-export type Openings = { openings: number; commit: number };
+/** How often the store was opened, the newest commit that was seen, and when the store's main file was written last. */
+export type Openings = { openings: number; commit: number; written: bigint };
 
 /**
  * The file `openings` beside the store. It is written after the store, always, so it can be behind an honest store but
@@ -10,16 +10,18 @@ export type Openings = { openings: number; commit: number };
  */
 export class OpeningsFile {
   readonly #openings: number;
+  readonly #store: string;
   readonly #fd: number;
 
   /** Writes the count of an opening, whole and synced, and keeps the file open for the notes to come. */
-  constructor(dir: string, first: Openings) {
+  constructor(dir: string, store: string, first: Pick<Openings, "openings" | "commit">) {
     const path = join(dir, "openings");
     const fresh = `${path}.new`;
     this.#openings = first.openings;
+    this.#store = store;
     const fd = openSync(fresh, "w", 0o600);
     try {
-      writeFileSync(fd, line(first));
+      writeFileSync(fd, this.#line(first.commit));
       fsyncSync(fd);
     } finally {
       closeSync(fd);
@@ -37,8 +39,9 @@ export class OpeningsFile {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
       throw error;
     }
-    const [, openings, commit] = /^ *(\d+) +(\d+)\n$/.exec(text) ?? [];
-    return openings === undefined || commit === undefined ? "unreadable" : { openings: Number(openings), commit: Number(commit) };
+    const [, openings, commit, written] = /^ *(\d+) +(\d+) +(\d+)\n$/.exec(text) ?? [];
+    if (openings === undefined || commit === undefined || written === undefined) return "unreadable";
+    return { openings: Number(openings), commit: Number(commit), written: BigInt(written) };
   }
 
   /**
@@ -47,7 +50,7 @@ export class OpeningsFile {
    */
   note(commit: number): void {
     try {
-      writeSync(this.#fd, line({ openings: this.#openings, commit }), 0);
+      writeSync(this.#fd, this.#line(commit), 0);
     } catch {
       // behind, and honest
     }
@@ -56,9 +59,16 @@ export class OpeningsFile {
   close(): void {
     closeSync(this.#fd);
   }
+
+  /** Always of the same length, so that one write in place replaces all of it. */
+  #line(commit: number): string {
+    return `${pad(this.#openings)} ${pad(commit)} ${pad(writtenAt(this.#store))}\n`;
+  }
 }
 
-/** Always of the same length, so that one write in place replaces all of it. */
-function line({ openings, commit }: Openings): string {
-  return `${String(openings).padStart(16)} ${String(commit).padStart(16)}\n`;
+/** When a file was written last, in nanoseconds. It is not opened for this: closing it again would free its locks. */
+export function writtenAt(file: string): bigint {
+  return statSync(file, { bigint: true }).mtimeNs;
 }
+
+const pad = (n: number | bigint) => String(n).padStart(20);

@@ -8,11 +8,12 @@ import { ActorRows } from "./actor-rows.ts";
 import { CommitWriter } from "./commit-writer.ts";
 import { storeFailure } from "./failure.ts";
 import { type FileSystemType, prepareFolder } from "./folder.ts";
-import { refuseLostStore, StoreIdentity } from "./identity.ts";
+import { StoreIdentity } from "./identity.ts";
+import { inspectStore } from "./inspection.ts";
 import { ItemRows } from "./item-rows.ts";
 import { LinkRows } from "./link-rows.ts";
 import { FolderLock } from "./lock.ts";
-import { migrate, refuseNewer } from "./migrations.ts";
+import { migrate } from "./migrations.ts";
 import { RecordRows } from "./record-rows.ts";
 import { SetAside } from "./set-aside.ts";
 import { Statements } from "./statements.ts";
@@ -29,8 +30,7 @@ export function openStore(dir: string, options: StoreOptions = {}): SqliteStore 
   const path = join(folder, "ropewalk.db");
   let db: DatabaseSync | null = null;
   try {
-    refuseLostStore(folder, path);
-    refuseNewer(path);
+    inspectStore(folder, path);
     db = new DatabaseSync(path);
     // An acknowledged command survives a power cut: every commit is synced. The two fullfsync settings matter on macOS
     // alone, where a plain fsync does not reach the disk. The time-out is short, since everybody waits for it: nobody
@@ -137,6 +137,7 @@ export class SqliteStore implements Store {
   saveProgress(runId: RunId, text: string): void {
     try {
       this.#items.saveProgress(runId, text);
+      this.#identity?.noteCommit(this.#lastCommit);
     } catch (error) {
       // The next progress, or the item itself, replaces what could not be kept of a text in the making.
       if (!isLocalTrouble(error)) throw error;
@@ -145,8 +146,8 @@ export class SqliteStore implements Store {
 
   close(): void {
     try {
-      this.#identity?.close();
       this.#db.close();
+      this.#identity?.close(this.#lastCommit);
     } finally {
       this.#lock?.release();
     }

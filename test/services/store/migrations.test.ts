@@ -37,7 +37,7 @@ test("versions are numbered from 1 without a gap", () => {
 });
 
 test.each(migrations)("version $version has a recorded store with a row in every table of it", ({ version }) => {
-  // A new version is recorded once, with: node test/support/record-store.ts
+  // A new version is recorded once, with: npm run record:store
   expect(existsSync(join(fixtureFolder, `${fixtureName(version)}.sql`)), `test/fixtures/stores/${fixtureName(version)}.sql`).toBe(true);
   const db = memory();
   db.exec(fixture(version));

@@ -33,6 +33,16 @@ export class LiveSessions {
   /** The thread's conversation as the plan wants it. `reused` tells that it was open already. */
   async take(request: SessionRequest, signal: AbortSignal): Promise<{ session: ProviderSession; reused: boolean }> {
     await this.#leaving.get(request.threadId);
+    // Also where the conversation is open already: its process would work in a folder that is not there (case R02).
+    if (!existsSync(request.cwd))
+      throw new ProviderFailure(
+        refusal(
+          "invalid_request",
+          "workspace_missing",
+          `the folder ${request.cwd} is not there any more`,
+          "Bring it back, or go on in a fork.",
+        ),
+      );
     const live = this.#live.get(request.threadId);
     if (live !== undefined) {
       if (isAsWanted(live, request)) return { session: live.session, reused: true };
@@ -46,15 +56,6 @@ export class LiveSessions {
           "unknown_instance",
           `there is no provider instance "${request.instance}"`,
           "Choose one that is configured.",
-        ),
-      );
-    if (!existsSync(request.cwd))
-      throw new ProviderFailure(
-        refusal(
-          "invalid_request",
-          "workspace_missing",
-          `the folder ${request.cwd} is not there any more`,
-          "Bring it back, or go on in a fork.",
         ),
       );
     const { cwd, model, modes, instance, threadId } = request;

@@ -1,3 +1,4 @@
+import type { CommandId, ThreadId } from "../../schemas/ids.ts";
 import { createEnvironment } from "../../services/environment.ts";
 import type { Victim } from "./killed-environment.ts";
 
@@ -14,6 +15,16 @@ const environment = await createEnvironment({
     if (passed === nth) process.kill(process.pid, "SIGKILL");
   },
 });
-for (const { id, command } of commands)
-  console.log(JSON.stringify(await environment.dispatch(command, id === undefined ? {} : { id: id as never })));
+for (const step of commands) {
+  if ("until" in step) await reaches(step.newestRunOf as ThreadId, step.until);
+  else console.log(JSON.stringify(await environment.dispatch(step.command, step.id === undefined ? {} : { id: step.id as CommandId })));
+}
 setInterval(() => undefined, 1_000);
+
+function reaches(threadId: ThreadId, status: string): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => environment.threads.runs(threadId).at(-1)?.status === status && resolve();
+    environment.subscribe(look);
+    look();
+  });
+}

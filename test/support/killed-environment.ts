@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 
 export type Victim = {
   dir: string;
-  /** Dispatched one after the other. */
-  commands: { id?: string; command: unknown }[];
+  /** Done one after the other: a command is dispatched, or a run's status is waited for (the newest run of a thread). */
+  commands: ({ id?: string; command: unknown } | { until: string; newestRunOf: string })[];
   /** The boundary (see `onBoundary`) at which the process is killed with -9; a `*` at the end stands for anything. */
   killAt: string;
   /** Which time the boundary is passed; default the first. */

@@ -8,6 +8,7 @@ import type {
   CommandId,
   EnvironmentId,
   HandoffId,
+  ItemId,
   LinkId,
   ProjectId,
   RequestId,
@@ -16,7 +17,7 @@ import type {
   ThreadId,
   TransferId,
 } from "../../schemas/ids.ts";
-import type { VisibleItem } from "../../schemas/item.ts";
+import type { TurnItem, VisibleItem } from "../../schemas/item.ts";
 import type { Link, LinkPosition } from "../../schemas/link.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
@@ -69,12 +70,20 @@ export interface Environment {
 
 export type DispatchOptions = { id?: CommandId; caller?: Caller };
 
+export type ItemsPage = { limit?: number; newestFirst?: boolean; ownOnly?: boolean; after?: ItemPlace };
+/** Where an item stands: in the history of the thread that it belongs to. */
+export type ItemPlace = Pick<TurnItem, "threadId" | "runOrdinal" | "position">;
+
 export interface Threads {
-  /** Newest first. Deleted threads only on demand. */
-  list(filter?: { parent?: ThreadId; includeDeleted?: boolean; limit?: number }): AppThread[];
+  /** Newest first. Deleted threads only on demand. `after` goes on behind the last thread of an earlier page. */
+  list(filter?: { parent?: ThreadId; includeDeleted?: boolean; limit?: number; after?: ThreadId }): AppThread[];
   get(id: ThreadId): AppThread | null;
-  /** What a person sees: inherited items first, marked, then its own. `newestFirst` with `limit` for the end of it. */
-  items(id: ThreadId, page?: { limit?: number; newestFirst?: boolean; ownOnly?: boolean }): VisibleItem[];
+  /**
+   * What a person sees: inherited items first, marked, then its own. `newestFirst` with `limit` for the end of it; `after`
+   * goes on behind an item of an earlier page, in the same direction.
+   */
+  items(id: ThreadId, page?: ItemsPage): VisibleItem[];
+  item(id: ItemId): TurnItem | null;
   /** Whole text of an item's large content. */
   blob(digest: string): Uint8Array | null;
   runs(id: ThreadId): Run[];

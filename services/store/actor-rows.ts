@@ -103,5 +103,10 @@ function conditions(query: ActorQuery): { where: string; values: (string | numbe
   if (query.statuses !== undefined) add(`status in (${query.statuses.map(() => "?").join(", ")})`, ...query.statuses);
   if (query.minOrdinal !== undefined) add("ordinal >= ?", query.minOrdinal);
   if (query.maxOrdinal !== undefined) add("ordinal <= ?", query.maxOrdinal);
+  if (query.after !== undefined) {
+    const behind = query.newestFirst === true ? "<" : ">";
+    // Not every kind has an ordinal, and nothing compares with null.
+    add(`(coalesce(ordinal, -1), id) ${behind} (select coalesce(ordinal, -1), id from actors where id = ?)`, query.after);
+  }
   return { where: where.join(" and "), values };
 }

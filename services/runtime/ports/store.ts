@@ -183,6 +183,8 @@ export type ActorQuery = {
   maxOrdinal?: number;
   newestFirst?: boolean;
   limit?: number;
+  /** Only what comes behind this one, in the same order. */
+  after?: ActorId;
 };
 
 /** Why the store could not be opened, read or written; `reason` is the slug of decision 20. */

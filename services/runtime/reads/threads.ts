@@ -6,7 +6,7 @@ import { asTask, asThread, asTransfer, runsOf, threadFrom } from "../typed-actor
 
 export function threadReads(store: Store): Threads {
   return {
-    list({ parent, includeDeleted = false, limit } = {}) {
+    list({ parent, includeDeleted = false, limit, after } = {}) {
       const statuses = includeDeleted ? {} : { statuses: ["idle", "running"] };
       return store
         .actorsBy({
@@ -15,23 +15,31 @@ export function threadReads(store: Store): Threads {
           ...statuses,
           ...(parent === undefined ? {} : { owner: parent }),
           ...(limit === undefined ? {} : { limit }),
+          ...(after === undefined ? {} : { after }),
         })
         .map(asThread);
     },
     get: (id) => threadFrom(store, id),
-    items(id, { limit, newestFirst = false, ownOnly = false } = {}) {
+    items(id, { limit, newestFirst = false, ownOnly = false, after } = {}) {
       if (threadFrom(store, id) === null) return [];
       const segments = historyOf(store, id).filter((s) => !ownOnly || !s.inherited);
       if (newestFirst) segments.reverse();
+      // What an earlier page has told, whole segments first.
+      if (after !== undefined) segments.splice(0, Math.max(0, segments.findIndex((s) => s.threadId === after.threadId)));
       const items: VisibleItem[] = [];
       for (const segment of segments) {
         const left = limit === undefined ? undefined : limit - items.length;
         if (left !== undefined && left <= 0) break;
-        const page = { newestFirst, ...(left === undefined ? {} : { limit: left }) };
+        const page = {
+          newestFirst,
+          ...(left === undefined ? {} : { limit: left }),
+          ...(segment.threadId === after?.threadId ? { after } : {}),
+        };
         items.push(...store.items(segment, page).map((item) => ({ ...item, inherited: segment.inherited })));
       }
       return items;
     },
+    item: (id) => store.item(id),
     blob: (digest) => store.blob(digest),
     runs: (id) => runsOf(store, id),
     providerThreads: (id) => store.providerThreadsOf(id),

@@ -78,15 +78,17 @@ async function inBackground(shell: Shell): Promise<ExitCode> {
       if (!process.connected || process.send === undefined) return resolve();
       process.send(news, () => process.connected && process.disconnect());
     });
+  const { openLog } = await import("../log.ts");
+  const log = openLog(logFile(shell.dir));
   try {
-    const { openLog } = await import("../log.ts");
-    await serveUntilStopped(shell.dir, openLog(logFile(shell.dir)), (_, socket) => void tell({ type: "ready", pid: process.pid, socket }));
+    await serveUntilStopped(shell.dir, log, (_, socket) => void tell({ type: "ready", pid: process.pid, socket }));
+    return exitCode.ok;
   } catch (error) {
-    const failure = failureOf(error);
-    await tell({ type: "failed", refusal: failure.refusal, exit: failure.exit });
-    throw error;
+    const { refusal, exit } = failureOf(error);
+    log.warn({ refusal }, refusal.message);
+    await tell({ type: "failed", refusal, exit });
+    return exit;
   }
-  return exitCode.ok;
 }
 
 /** Serves an environment until a signal, or somebody over its socket, ends it; then closes it cleanly. */

@@ -79,7 +79,7 @@ test("what is no JSON, no import, no UTF-8 or holds half a character is refused,
     expect({ code, reason: json?.refusal?.reason, stderr }).toMatchObject({
       code: 2,
       reason,
-      stderr: expect.stringMatching(/^error: .*\nhint: /),
+      stderr: expect.stringMatching(/^error: .*\nhint: /m),
     });
   }
   expect(await threads()).toBe(before);

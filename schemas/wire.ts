@@ -72,10 +72,11 @@ export const LinkControl = z.discriminatedUnion("type", [
     positions: LinkPositions,
     challenge: z.string().min(1).max(64).nullable(),
     answers: z.string().min(1).max(64).nullable(),
+    /** Your next message is here and waits, for its blob or for local trouble to end: it need not be sent again. */
+    holdsNext: z.boolean(),
   }),
   /** The blob of a message that waits for it: please put it (again). */
   z.object({ type: z.literal("blob_wanted"), digest: Digest }),
-  z.object({ type: z.literal("blob_received"), digest: Digest }),
 ]);
 export type LinkControl = z.infer<typeof LinkControl>;
 

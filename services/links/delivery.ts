@@ -2,7 +2,7 @@ import type { IncarnationId } from "../../schemas/ids.ts";
 import type { LinkPosition } from "../../schemas/link.ts";
 import { LinkControl } from "../../schemas/wire.ts";
 import type { LinkChannel, TransportState } from "../runtime/ports/link-transport.ts";
-import { type Asked, Exchange } from "./exchange.ts";
+import { Exchange, type Standing } from "./exchange.ts";
 import { Incoming } from "./incoming.ts";
 import type { LinkSide } from "./link-side.ts";
 import { Outgoing } from "./outgoing.ts";
@@ -30,13 +30,17 @@ export class LinkDelivery {
     this.#side = side;
     this.#outgoing = new Outgoing(side);
     this.#receipts = new Receipts(side);
-    this.#exchange = new Exchange(side, () => this.#certain());
+    this.#exchange = new Exchange(side, () => this.#standing());
     this.#incoming = new Incoming(side, {
       receiptOwed: () => {
         this.#receipts.owe();
         this.#exchange.progress();
       },
-      applied: () => this.#receipts.send(),
+      applied: () => {
+        this.#receipts.send();
+        // What came while it was held up was let go beyond a bound.
+        if (this.#incoming.behind && !this.#incoming.holdsNext) this.#exchange.ask();
+      },
       missing: () => this.#exchange.ask(),
       diverged: () => this.#refresh(),
     });
@@ -176,12 +180,13 @@ export class LinkDelivery {
     this.#exchange.progress();
   }
 
-  /** Of many statements (a sleeper finds a week of them) the last one counts, and the last one that answers a question. */
+  /** Of many statements (a sleeper finds a week of them) three count: the last one, the last question, the last answer to ours. */
   #lastPositions(controls: LinkControl[]): PositionsMessage[] {
     const statements = controls.filter((control) => control.type === "positions");
+    const question = statements.findLast(({ challenge }) => challenge !== null);
     const answer = statements.findLast(({ answers }) => answers !== null && this.#exchange.awaits(answers));
-    const last = statements.at(-1);
-    return [answer, last === answer ? undefined : last].filter((statement) => statement !== undefined);
+    const counting = new Set([question, answer, statements.at(-1)]);
+    return statements.filter((statement) => counting.has(statement));
   }
 
   async #takePositions(message: PositionsMessage): Promise<void> {
@@ -204,7 +209,7 @@ export class LinkDelivery {
     const theirs = positions.received?.epoch === sent.epoch ? positions.received : null;
     if (theirs !== null && theirs.number > receipted.number) await this.#takeReceipt(theirs);
     const proven = asked !== null && asked.confirmed.epoch === sent.epoch ? asked.confirmed.number : null;
-    this.#outgoing.peerHas(theirs?.number ?? 0, proven);
+    if (!message.holdsNext) this.#outgoing.peerHas(theirs?.number ?? 0, proven);
     if (isBehind(received, positions.sent)) this.#exchange.expecting();
     await this.#incoming.tryAgain();
   }
@@ -214,10 +219,11 @@ export class LinkDelivery {
     this.#tell("connected", null);
   }
 
-  #certain(): Asked & { outstanding: boolean } {
+  #standing(): Standing {
     const { receipted, received } = this.#side.ledger.state(this.#side.linkId);
     const outstanding = this.#outgoing.outstanding || this.#incoming.behind;
-    return { known: { receipted, received }, confirmed: this.#outgoing.confirmed, outstanding };
+    const { confirmed } = this.#outgoing;
+    return { known: { receipted, received }, confirmed, outstanding, holdsNext: this.#incoming.holdsNext };
   }
 
   /** Takes over what the store says of the link. */

@@ -10,6 +10,8 @@ type PositionsMessage = Extract<LinkControl, { type: "positions" }>;
 
 /** What was certain when a question was asked. */
 export type Asked = { known: KnownPositions; confirmed: LinkPosition };
+/** `outstanding`: something waits for the peer. `holdsNext`: the peer's next message is here and waits. */
+export type Standing = Asked & { outstanding: boolean; holdsNext: boolean };
 
 /** How long to leave the peer alone after the last question or sign of life: longer for each question that changed nothing. */
 export function askAfter(
@@ -34,8 +36,7 @@ export function askAfter(
  */
 export class Exchange {
   readonly #side: LinkSide;
-  /** What is certain now, and whether something waits for the peer. */
-  readonly #certain: () => Asked & { outstanding: boolean };
+  readonly #standing: () => Standing;
   readonly #alarm: Alarm;
   readonly #soon: Alarm;
   readonly #asked = new Map<string, Asked>();
@@ -44,9 +45,9 @@ export class Exchange {
   #lastAt = 0;
   #open = false;
 
-  constructor(side: LinkSide, certain: () => Asked & { outstanding: boolean }) {
+  constructor(side: LinkSide, standing: () => Standing) {
     this.#side = side;
-    this.#certain = certain;
+    this.#standing = standing;
     this.#soon = new Alarm(side.clock, () => this.#ask());
     this.#alarm = new Alarm(side.clock, () => this.#askIfDue());
   }
@@ -115,7 +116,7 @@ export class Exchange {
   }
 
   #askIfDue(): void {
-    const { outstanding } = this.#certain();
+    const { outstanding } = this.#standing();
     const due = Math.max(this.#askedAt, this.#lastAt) + askAfter(outstanding, this.#questions, this.#side.options);
     if (this.#side.clock.now() < due) this.#alarm.set(due);
     else this.#ask();
@@ -124,19 +125,25 @@ export class Exchange {
   #ask(): void {
     if (!this.#open) return;
     this.#soon.clear();
-    const certain = this.#certain();
+    const standing = this.#standing();
     const challenge = randomBytes(16).toString("base64url");
-    this.#asked.set(challenge, certain);
+    this.#asked.set(challenge, standing);
     if (this.#asked.size > 16) this.#asked.delete(this.#asked.keys().next().value ?? challenge);
     this.#askedAt = this.#side.clock.now();
-    this.#questions.withoutProgress = certain.outstanding ? this.#questions.withoutProgress + 1 : 0;
+    this.#questions.withoutProgress = standing.outstanding ? this.#questions.withoutProgress + 1 : 0;
     this.#questions.withoutAnswer += 1;
     void sendControl(this.#side, this.#positions(challenge, null));
-    this.#alarm.set(this.#askedAt + askAfter(certain.outstanding, this.#questions, this.#side.options));
+    this.#alarm.set(this.#askedAt + askAfter(standing.outstanding, this.#questions, this.#side.options));
   }
 
   #positions(challenge: string | null, answers: string | null): LinkControl {
     const { incarnation, sent, received, receipted, peerIncarnation: peer, previous } = this.#side.ledger.state(this.#side.linkId);
-    return { type: "positions", positions: { incarnation, sent, received, receipted, peer, previous }, challenge, answers };
+    return {
+      type: "positions",
+      positions: { incarnation, sent, received, receipted, peer, previous },
+      challenge,
+      answers,
+      holdsNext: this.#standing().holdsNext,
+    };
   }
 }

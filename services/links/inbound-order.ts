@@ -14,7 +14,7 @@ export type IncomingMessage = {
   content: IncomingContent;
 };
 export type IncomingContent =
-  /** `digest` where the bytes are not the body itself, but stand for it. */
+  /** `digest` of the body, where it is known already. */
   { is: "plain"; bytes: Buffer; digest?: string } | { is: "blob"; pointer: BlobPointer };
 
 /**
@@ -75,11 +75,12 @@ export class InboundOrder {
     return run;
   }
 
-  /** The blob of the next message is here. */
+  /** The blob of the next message is here, and is what its digest names. */
   resolve(message: IncomingMessage, bytes: Buffer): void {
     if (this.peek() !== message) return;
     this.#remove(message.number);
-    this.#held.set(message.number, { ...message, content: { is: "plain", bytes } });
+    const digest = message.content.is === "blob" ? message.content.pointer.digest : undefined;
+    this.#held.set(message.number, { ...message, content: { is: "plain", bytes, ...(digest === undefined ? {} : { digest }) } });
     this.#bytes += bytes.length;
   }
 

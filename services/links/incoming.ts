@@ -60,6 +60,11 @@ export class Incoming {
     return this.#order.behind;
   }
 
+  /** The next message is here, and something keeps it from being given to the store. */
+  get holdsNext(): boolean {
+    return this.#order.peek() !== null;
+  }
+
   /** An authentic numbered message came. */
   offer(opened: OpenedMessage): void {
     const { statistics } = this.#side;

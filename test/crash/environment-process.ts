@@ -1,46 +1,48 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { createEnvironment } from "../../services/environment.ts";
-import { serveLocal } from "../../services/http/server.ts";
+import { createEnvironment, serveEnvironment } from "../../services/environment.ts";
+import { BoundaryCounter } from "./boundary.ts";
 
 /**
- * An environment as a process that ends itself, or a process beside it, without a warning, at a boundary that it was told:
+ * An environment as a process that ends itself, or another process, without a warning, at a boundary that it was told:
  *
- *     node environment-process.ts --dir DIR [--record FILE] [--at NAME --nth N --mark FILE [--victim PID]]
+ *     node environment-process.ts --dir DIR [--record FILE] [--moment M --event E --nth N --mark FILE [--victim PID]]
  *
- * `--record` appends the name of every boundary that is passed. With `--at` the N-th time that a boundary of that name is
- * reached, FILE is written and the victim (without one: this process) gets SIGKILL.
+ * `--record` appends the name of every boundary that is passed. With `--event` the N-th time that it is in a boundary of
+ * that moment (`*`: any boundary at all), FILE is written and the victim (without one: this process) gets SIGKILL.
  */
 const { values } = parseArgs({
   options: {
     dir: { type: "string" },
     record: { type: "string" },
-    at: { type: "string" },
+    moment: { type: "string" },
+    event: { type: "string" },
     nth: { type: "string" },
     mark: { type: "string" },
     victim: { type: "string" },
   },
 });
-const { dir, record, at, mark } = values;
+const { dir, record, moment, event, mark } = values;
 if (dir === undefined) throw new Error("--dir is missing");
 const nth = Number(values.nth ?? 1);
-const victim = values.victim === undefined ? process.pid : Number(values.victim);
+const victim = Number(values.victim ?? process.pid);
 
-let seen = 0;
+const counter = new BoundaryCounter();
+let passed = 0;
 function onBoundary(name: string): void {
   if (record !== undefined) appendFileSync(record, `${name}\n`);
-  if (name !== at) return;
-  seen += 1;
-  if (seen !== nth) return;
-  if (mark !== undefined) writeFileSync(mark, "");
+  passed += 1;
+  const reached =
+    event === "*" ? passed === nth : counter.count(name).some((p) => p.moment === moment && p.event === event && p.nth === nth);
+  if (!reached) return;
+  if (mark !== undefined) writeFileSync(mark, name);
   process.kill(victim, "SIGKILL");
 }
 
 const environment = await createEnvironment({ dir, onBoundary });
-const server = await serveLocal(environment);
-process.once("SIGTERM", () => {
-  void server
-    .close()
-    .then(() => environment.close())
-    .then(() => process.exit(0));
+const server = await serveEnvironment(environment);
+process.once("SIGTERM", async () => {
+  await server.close();
+  await environment.close();
+  process.exit(0);
 });

@@ -6,8 +6,8 @@ import { bucketOf } from "./names.ts";
 import type { NatsSession } from "./session.ts";
 
 const chunkBytes = 256 * 1024;
-/** A get or put that moves nothing for this long has failed. */
-const stallMs = 10_000;
+/** A get or put that moves nothing for so many seconds has failed. */
+const stallTicks = 10;
 
 export type BlobLimits = { bucketBytes: number; maxAgeMs: number };
 
@@ -97,15 +97,21 @@ export class NatsBlobs {
     return store;
   }
 
+  /** Ticks, instead of one timer: while this process itself stands still, hardly any time passes for it. */
   #watch(): { moved: () => void; stalled: Promise<never>; end: () => void } {
     const { promise, reject } = Promise.withResolvers<never>();
     promise.catch(() => {});
-    const set = () => this.#clock.after(stallMs, () => reject(new Error(`the object store moved nothing for ${stallMs / 1000} s`)));
-    let cancel = set();
+    let ticks = 0;
+    let cancel = () => {};
+    const tick = () => {
+      ticks += 1;
+      if (ticks > stallTicks) reject(new Error(`the object store moved nothing for ${stallTicks} s`));
+      else cancel = this.#clock.after(1_000, tick);
+    };
+    cancel = this.#clock.after(1_000, tick);
     return {
       moved: () => {
-        cancel();
-        cancel = set();
+        ticks = 0;
       },
       stalled: promise,
       end: () => cancel(),

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createMemoryFabric, type Disturbance } from "../../../services/links/memory/transport.ts";
+import { MemoryClock } from "../../../services/runtime/memory-clock.ts";
 import { appliedNumbers, arrived, linkPair, oneTo } from "../../support/link-pair.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
 
 const disturbance = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Disturbance>("keep") },
@@ -29,7 +29,7 @@ const step = fc.oneof(
 test("whatever the fabric drops, repeats, reorders, refuses or loses, each store has 1..n once, in order, and all of it receipted", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), fc.infiniteStream(disturbance), async (steps, disturbances) => {
-      const clock = new ManualClock();
+      const clock = new MemoryClock();
       let calm = false;
       const fabric = createMemoryFabric({
         clock,

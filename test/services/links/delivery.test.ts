@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 import { createLinkSeal } from "../../../services/links/envelope.ts";
 import { generateKeys } from "../../../services/links/keys.ts";
 import { createMemoryFabric, type Disturbance } from "../../../services/links/memory/transport.ts";
+import { MemoryClock } from "../../../services/runtime/memory-clock.ts";
 import type { LinkChannel, LinkTransport } from "../../../services/runtime/ports/link-transport.ts";
 import { appliedNumbers, arrived, type LinkEnd, linkPair, oneTo } from "../../support/link-pair.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
 
 type Published = { channel: LinkChannel; payload: Uint8Array };
 
 /** Two ends over a memory fabric under a clock of ours, and everything that was published. */
 function setting(options: Parameters<typeof linkPair>[2] = {}) {
-  const clock = new ManualClock();
+  const clock = new MemoryClock();
   let disturb: (channel: LinkChannel) => Disturbance = () => "keep";
   const fabric = createMemoryFabric({ clock, disturb: (channel) => disturb(channel) });
   const published: Published[] = [];
@@ -173,6 +173,23 @@ test("an idle link exchanges positions twice a minute, and no more", async () =>
   expect(exchanges).toBeLessThanOrEqual(42);
   expect(a.stats.lastExchangeAt).toBeGreaterThan(last ?? 0);
   expect(b.stats.lastExchangeAt).toBeGreaterThan(last ?? 0);
+});
+
+test("a question is answered although an answer and other statements came with it", async () => {
+  const { a, b, start, fabric, clock } = setting();
+  await start(a);
+  await start(b);
+  await clock.advance(1);
+  // Both questions and both answers wait for b together.
+  fabric.cut(b.environmentId);
+  await clock.advance(120_000);
+  fabric.cut(a.environmentId);
+  fabric.restore(a.environmentId);
+  await clock.advance(1);
+  expect(a.stats.answered).toBe(false);
+  fabric.restore(b.environmentId);
+  await clock.advance(1);
+  expect([a.stats.answered, b.stats.answered]).toEqual([true, true]);
 });
 
 test("the store is told that a link is connected once its peer has answered, not before", async () => {

@@ -1,0 +1,24 @@
+import { test } from "vitest";
+import { createNatsTransport } from "../../services/links/nats/transport.ts";
+import { linkedPair, settled } from "../support/linked.ts";
+import { TestNats } from "../support/nats.ts";
+test("debug", async () => {
+  const nats = await TestNats.start();
+  const t0 = Date.now();
+  const out: string[] = [];
+  const say = (...x: unknown[]) => out.push(`${Date.now() - t0} ${x.join(" ")}`);
+  let last = Date.now(); const iv = setInterval(() => { const now = Date.now(); if (now - last > 400) say("STALL", now - last); last = now; }, 20);
+  const spy = (name: string) => { const x = createNatsTransport({ url: nats.url, name }) as any; for (const m of ["putBlob", "getBlob", "deleteBlob", "publish"]) { const f = x[m].bind(x); x[m] = async (...args: any[]) => { say(name, m, "start", args[2]?.length ?? args[1]?.length); try { return await f(...args); } catch (e) { say(name, m, "FAILED", (e as Error).message); throw e; } finally { say(name, m, "done"); } }; } return x; };
+  const { a, b } = await linkedPair({ nats: null, transport: spy });
+  await settled(a, b);
+  const messages = Array.from({ length: 320 }, (_, i) => ({ role: i % 2 ? "assistant" as const : "user" as const, text: `${i} `.padEnd(196_000, "long ") }));
+  say("send");
+  await a.env.send({ type: "link.import", environmentId: b.id, import: { handoffId: "h", sourceEnvironmentId: "x", sourceThreadId: "y", messages } } as never);
+  say("sent");
+  await settled(a, b).catch((e) => say(e.message)); 
+  for (let i = 0; i < 100 && a.link(b).openRequests.length > 0; i++) await new Promise((r) => setTimeout(r, 300));
+  say("settled");
+  clearInterval(iv);
+  process.stderr.write(out.map((x) => `L ${x}`).join("\n") + "\n");
+  await nats.end();
+}, 100000);

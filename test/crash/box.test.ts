@@ -1,0 +1,3 @@
+import { killAtEveryBoundary } from "./suite.ts";
+
+await killAtEveryBoundary("box");

@@ -1,0 +1,122 @@
+import { isEndedRun, type Run } from "../../schemas/run.ts";
+import { isEndedTask } from "../../schemas/task.ts";
+import type { EndState, RunAtEnd, SideAtEnd, ThreadAtEnd } from "./end-state.ts";
+
+/** Reasons that an honest run gives for having been interrupted by a crash. */
+const honest = ["environment_stopped", "outcome_unknown"];
+
+/**
+ * What is wrong with an end state, in words; nothing when it is the undisturbed one, save for runs that are honestly
+ * interrupted and were sent again. `crashes`: how many there were; no more runs than that can have been interrupted.
+ */
+export function faultsOf(end: EndState, undisturbed: EndState, crashes: number): string[] {
+  const faults: string[] = [];
+  const interrupted = [end.laptop, end.box].flatMap((side) => side.threads.flatMap((t) => t.runs.filter((r) => isExcused(r.run))));
+  if (interrupted.length > crashes) faults.push(`${interrupted.length} runs were interrupted by ${crashes} crashes`);
+  for (const name of ["laptop", "box"] as const) {
+    const side = end[name];
+    faults.push(...[...invariantFaults(side), ...side.left].map((fault) => `${name}: ${fault}`));
+    const [saw, expected] = [storyOf(side, end), storyOf(undisturbed[name], undisturbed)];
+    for (const part of Object.keys(expected) as (keyof typeof expected)[])
+      if (JSON.stringify(saw[part]) !== JSON.stringify(expected[part]))
+        faults.push(`${name}: ${part} differ: ${JSON.stringify(saw[part])}, expected ${JSON.stringify(expected[part])}`);
+  }
+  return faults;
+}
+
+function isExcused(run: Run): boolean {
+  return run.status === "interrupted" && run.error !== null && honest.includes(run.error.reason);
+}
+
+/** What must hold in itself, whatever happened. */
+function invariantFaults({ threads, transfers, tasks, inputs }: SideAtEnd): string[] {
+  const faults: string[] = [];
+  for (const { thread, role, runs } of threads) {
+    if (thread.status !== "idle") faults.push(`${role} is ${thread.status}`);
+    for (const { run, message } of runs) {
+      const name = `${role}'s run ${run.ordinal} ("${message}")`;
+      if (!isEndedRun(run.status)) faults.push(`${name} is ${run.status}`);
+      if (run.status !== "completed" && !isExcused(run)) faults.push(`${name} is ${run.status}: ${JSON.stringify(run.error)}`);
+      const given = inputs.filter((input) => input.runId === run.id);
+      if (run.status === "completed" && given.length !== 1) faults.push(`${name} was given ${given.length} times`);
+      if (given.length > 1) faults.push(`${name} was given ${given.length} times to the provider`);
+      if (given.some((input) => input.message !== message)) faults.push(`${name} was given other words: ${given[0]?.message}`);
+    }
+  }
+  const known = new Set(threads.flatMap((t) => t.runs.map((r) => r.run.id as string)));
+  for (const input of inputs)
+    if (!known.has(input.runId)) faults.push(`a provider was given "${input.message}" for a run that is not there`);
+
+  for (const { transfer, role, payloads } of transfers) {
+    if (transfer.status !== "consumed") faults.push(`${transfer.type} to ${role} is ${transfer.status}`);
+    if (transfer.claim !== null) faults.push(`${transfer.type} to ${role} is still claimed`);
+    const isMessage = transfer.type === "subagent_spawn";
+    if (isMessage || transfer.resolution?.kind === "native_fork") continue;
+    const told = inputs.filter((input) => input.context.some((text) => payloads.includes(text)));
+    if (!told.some((input) => input.runId === transfer.consumedByRunId))
+      faults.push(`${transfer.type} to ${role} was consumed by a run that was not told it`);
+    if (told.length > 1) faults.push(`${transfer.type} to ${role} was told ${told.length} times`);
+  }
+  for (const task of tasks) {
+    const results = transfers.filter((t) => t.transfer.type === "subagent_result" && t.transfer.taskId === task.id);
+    if (!isEndedTask(task.status)) faults.push(`task "${task.title}" is ${task.status}`);
+    if (results.length !== 1 || task.results !== 1)
+      faults.push(`task "${task.title}" has ${results.length} results, and counts ${task.results}`);
+    if (task.lateAnswers.length > 0) faults.push(`task "${task.title}" has late answers`);
+  }
+  return faults;
+}
+
+/** What is compared: the story that a side's store tells once honest interruptions are left out. */
+function storyOf(side: SideAtEnd, whole: EndState) {
+  const children = new Set(
+    [whole.laptop, whole.box].flatMap((s) =>
+      s.threads.filter((t) => t.role === "subagent" && t.runs.every((r) => isExcused(r.run))).map((t) => t.thread.id as string),
+    ),
+  );
+  const cut = new Set(
+    side.tasks
+      .filter((t) => t.status === "interrupted" && t.childThreadId !== null && children.has(t.childThreadId))
+      .map((t) => t.id as string),
+  );
+  const threads = side.threads.filter((t) => !children.has(t.thread.id));
+  return {
+    threads: threads.map((t) => [t.role, t.thread.title, t.thread.provider?.instance, t.thread.historyOrigin, t.thread.createdBy]),
+    runs: threads.map((t) => [
+      t.role,
+      ...t.runs
+        .filter((r) => !isExcused(r.run))
+        .map(({ run, message, items }) => [message, run.status, run.provider?.instance, withoutHandoffs(items, cut.size)]),
+    ]),
+    imported: threads.map((t) => [t.role, told(t)]),
+    handoffs: threads.map((t) => [
+      t.role,
+      t.runs
+        .flatMap((r) => r.items.filter((i) => i.startsWith("handoff")))
+        .filter((i, at, all) => !(cut.size > 0 && i.includes("subagent_result") && all.indexOf(i) !== at)),
+    ]),
+    transfers: side.transfers
+      .filter((t) => !children.has(t.transfer.targetThreadId) && !(t.transfer.taskId !== null && cut.has(t.transfer.taskId)))
+      .map((t) => [t.transfer.type, t.role, ...t.statuses, t.transfer.resolution?.kind, t.transfer.outcome?.ending ?? null]),
+    tasks: side.tasks.filter((t) => !cut.has(t.id)).map((t) => [t.title, t.status, t.results]),
+  };
+}
+
+/** Handoffs stand with the run that was told them, which may be one that is left out; they are compared apart. A subagent that was asked for again stands there twice. */
+function withoutHandoffs(items: string[], cut: number): string[] {
+  const own = items.filter((i) => !i.startsWith("handoff"));
+  return cut === 0 ? own : own.filter((i, at) => !i.startsWith("subagent ") || own.indexOf(i) === at);
+}
+
+/** What stands before a thread's own runs. A message that was sent again stands twice in what was imported. */
+function told({ base }: ThreadAtEnd): string[] {
+  return base.filter(
+    (words, at) =>
+      !(words.startsWith("user_message") && base[at + 1] === words) && !(words.startsWith("subagent ") && base.indexOf(words) !== at),
+  );
+}
+
+/** For a failed test: every run as it went. */
+export function runsInWords(runs: readonly RunAtEnd[]): string {
+  return runs.map(({ run, message }) => `${run.ordinal} ${run.status} ${message}`).join("\n");
+}

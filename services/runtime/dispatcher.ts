@@ -1,6 +1,7 @@
 import type { Caller, Command, CommandType, PublicCommand, Receipt } from "../../schemas/command.ts";
 import type { CommandId, EffectId, LinkId } from "../../schemas/ids.ts";
 import { dependsOnOutside, type Refusal, refusal } from "../../schemas/refusal.ts";
+import { boundaryName } from "./boundary-name.ts";
 import { payloadDigest } from "./digest.ts";
 import type { Facts } from "./facts.ts";
 import { HotActors } from "./hot-actors.ts";
@@ -263,12 +264,4 @@ const internal = (error: unknown) =>
 function storeRefusal(error: Error): Refusal {
   if (error instanceof StoreFailure) return refusal("orchestration_error", error.reason, error.message, error.hint);
   return internal(error);
-}
-
-/** What a crash test names a commit by: the events in it. */
-function boundaryName(batch: CommitBatch): string {
-  const events = batch.journal.filter((j) => j.verdict === "applied").map((j) => j.event.type);
-  if (events.length > 0) return [...new Set(events)].join(" ");
-  if (batch.effectStates.length > 0) return `effects ${batch.effectStates.map((e) => e.state).join(" ")}`;
-  return batch.items.length > 0 ? "items" : "records";
 }

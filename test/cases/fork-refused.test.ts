@@ -5,16 +5,12 @@ import type { CheckpointId, CommandId, ProviderThreadId, RunId, ThreadId } from 
 import type { Run } from "../../schemas/run.ts";
 import { startEnvironment, type TestEnvironment, temporaryFolder, until } from "../support/environments.ts";
 import { killedEnvironment } from "../support/killed-environment.ts";
-import { answerIn, messagesOf, recalls } from "../support/reading.ts";
+import { ask, messagesOf, recalls } from "../support/reading.ts";
 import { refuseRows } from "../support/tamper.ts";
 
 const p1 = { instance: "p1", model: null };
 const p2 = { instance: "p2", model: null };
 const knowing = { rules: [recalls("codeword", "CW-\\w+")] };
-
-async function ask(env: TestEnvironment, threadId: ThreadId, text: string, provider = p1): Promise<string | null> {
-  return answerIn(env, threadId, (await env.say(threadId, text, { provider })).id);
-}
 
 const forkAt = (env: TestEnvironment, threadId: ThreadId, runId: RunId) =>
   env.send({ type: "thread.fork", threadId, at: { kind: "run", runId } });

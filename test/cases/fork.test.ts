@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunId, ThreadId } from "../../schemas/ids.ts";
 import { startEnvironment, type TestEnvironment, until } from "../support/environments.ts";
-import { answerIn, journalOf, messagesOf, recalls } from "../support/reading.ts";
+import { ask, journalOf, messagesOf, recalls } from "../support/reading.ts";
 
 const p1 = { instance: "p1", model: null };
 const p2 = { instance: "p2", model: null };
@@ -17,10 +17,6 @@ const ways = [
   ["by handoff to the same provider", { p1: tellable, p2: knowing }, p1, "portable_context"],
   ["by handoff to another provider", { p1: knowing, p2: knowing }, p2, "portable_context"],
 ] as const;
-
-async function ask(env: TestEnvironment, threadId: ThreadId, text: string, provider = p1): Promise<string | null> {
-  return answerIn(env, threadId, (await env.say(threadId, text, { provider })).id);
-}
 
 const forkAt = (env: TestEnvironment, threadId: ThreadId, runId: RunId) =>
   env.send({ type: "thread.fork", threadId, at: { kind: "run", runId } });

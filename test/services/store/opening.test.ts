@@ -192,7 +192,7 @@ describe("a damaged store is refused and told", () => {
     grow(20);
     withDatabase(main(dir), (db) => db.exec("pragma wal_checkpoint(truncate)"));
     const older = readFileSync(main(dir));
-    grow(60);
+    grow(140);
     cpSync(dir, mixed, { recursive: true, filter: (from) => !from.endsWith("-shm") });
     store.close();
     writeFileSync(main(mixed), older);

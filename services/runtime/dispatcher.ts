@@ -11,7 +11,7 @@ import type { Plan } from "./plan.ts";
 import { plans } from "./plans.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Identifiers } from "./ports/identifiers.ts";
-import { type CommitBatch, type Store, StoreFailure } from "./ports/store.ts";
+import { type CommitBatch, isLocalTrouble, type Store, StoreFailure } from "./ports/store.ts";
 import { Refused } from "./refused.ts";
 import type { Scratch, Settings } from "./settings.ts";
 import { UnitOfWork } from "./unit-of-work.ts";
@@ -20,8 +20,7 @@ import { UnitOfWork } from "./unit-of-work.ts";
 const batchCommands = 128;
 const batchMs = 12;
 
-/** Troubles of the store that pass: what the outside has reported is kept and written when they are over. */
-const passing: readonly StoreFailure["reason"][] = ["disk_full", "store_locked", "store_unwritable"];
+/** How soon what was held back by a passing trouble of the store is tried again. */
 const retryMs = 250;
 
 export type Committed = { commit: number; batch: CommitBatch; outboxLinks: ReadonlySet<LinkId> };
@@ -74,7 +73,8 @@ export class Dispatcher {
   #held: Waiting[] = [];
   #mayHold = true;
   #scheduled = false;
-  #closed = false;
+  /** Why nothing is taken any more; null while commands are welcome. */
+  #ended: Refusal | null = null;
 
   constructor(options: DispatcherOptions) {
     this.#o = options;
@@ -106,13 +106,13 @@ export class Dispatcher {
 
   /** Resolves when everything that was given before has been answered; refuses what comes later. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#ended ??= closing;
     this.holdNoMore();
     while (this.#queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
   #enqueue(waiting: Omit<Waiting, "answer">): Promise<Receipt> {
-    if (this.#closed) return Promise.resolve(refused(waiting.id, closing));
+    if (this.#ended !== null) return Promise.resolve(refused(waiting.id, this.#ended));
     return new Promise((answer) => {
       if (this.#held.length > 0 && isHeld(waiting)) this.#held.push({ ...waiting, answer });
       else this.#queue.push({ ...waiting, answer });
@@ -139,19 +139,44 @@ export class Dispatcher {
     }
     this.#schedule();
     const failure = this.#commit(overlay, decided);
-    if (failure !== null) this.#apart(batch, failure);
+    if (isFatal(failure)) this.#fail(failure, batch);
+    else if (failure !== null) this.#apart(batch, failure);
+  }
+
+  /**
+   * The disk did not confirm a write: whether it is there, only the next start can say. Nothing is acknowledged, nothing is
+   * tried again, and nothing more is taken.
+   */
+  #fail(failure: StoreFailure, batch: readonly Waiting[]): void {
+    const hint = `${failure.hint} Then repeat the command under its id: it is answered as it was decided.`;
+    const unknown = refusal(
+      "orchestration_error",
+      failure.reason,
+      `${failure.message}; whether the command was carried out is not known`,
+      hint,
+    );
+    const left = [...batch, ...this.#held, ...this.#queue];
+    this.#ended = unknown;
+    this.#held = [];
+    this.#queue = [];
+    this.#o.onFatal(failure);
+    for (const waiting of left) waiting.answer(refused(waiting.id, unknown));
   }
 
   /** One of them may be what the store refuses: alone, each stands for itself. Reports stay in their order. */
   #apart(batch: readonly Waiting[], together: Error): void {
-    for (const waiting of batch) {
+    for (const [i, waiting] of batch.entries()) {
       if (this.#held.length > 0 && isHeld(waiting)) {
         this.#held.push(waiting);
         continue;
       }
       const failure = batch.length === 1 ? together : this.#alone(waiting);
       if (failure === null) continue;
-      if (this.#mayHold && isHeld(waiting) && failure instanceof StoreFailure && passing.includes(failure.reason)) this.#hold(waiting);
+      if (isFatal(failure)) {
+        this.#fail(failure, batch.slice(i));
+        return;
+      }
+      if (this.#mayHold && isHeld(waiting) && isLocalTrouble(failure)) this.#hold(waiting);
       else waiting.answer(refused(waiting.id, storeRefusal(failure)));
     }
   }
@@ -187,7 +212,6 @@ export class Dispatcher {
         commit = this.#o.store.commit(batch);
       } catch (error) {
         this.#hot.clear();
-        if (error instanceof StoreFailure && error.reason === "sync_failed") this.#o.onFatal(error);
         return error as Error;
       }
       this.#hot.put(batch.actors);
@@ -203,7 +227,7 @@ export class Dispatcher {
       return this.#receipt(waiting, overlay);
     } catch (error) {
       // A receipt that cannot be read is not taken for one that is not there: nothing is done a second time.
-      return refused(waiting.id, storeRefusal(error as Error));
+      return refused(waiting.id, storeRefusal(error));
     }
   }
 
@@ -235,10 +259,12 @@ export class Dispatcher {
       return { ok: true, commandId, commit: this.#o.store.lastCommit + 1, result, repeated: false };
     } catch (error) {
       if (error instanceof Refused) return refused(waiting.id, error.refusal);
-      return refused(waiting.id, internal(error));
+      return refused(waiting.id, storeRefusal(error));
     }
   }
 }
+
+const isFatal = (failure: Error | null): failure is StoreFailure => failure instanceof StoreFailure && failure.reason === "sync_failed";
 
 /** Runs and effects have nobody else who would say it again; a link sends again by itself. */
 const isHeld = ({ digest, command }: Pick<Waiting, "digest" | "command">) =>
@@ -261,7 +287,7 @@ const internal = (error: unknown) =>
     },
   );
 
-function storeRefusal(error: Error): Refusal {
+function storeRefusal(error: unknown): Refusal {
   if (error instanceof StoreFailure) return refusal("orchestration_error", error.reason, error.message, error.hint);
   return internal(error);
 }

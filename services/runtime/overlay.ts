@@ -103,6 +103,9 @@ export class Overlay {
 
   nextCreation(): number {
     this.#creation += 1;
+    this.#undo.push(() => {
+      this.#creation -= 1;
+    });
     return this.#creation;
   }
 
@@ -175,7 +178,6 @@ export class Overlay {
   addEffect = (effect: { id: EffectId; request: EffectRequest }) => this.#add(this.#batch.effects, effect);
   setEffectState = (id: EffectId, state: EffectState, note: string) => this.#add(this.#batch.effectStates, { id, state, note });
   addItem = (item: NewItem) => this.#add(this.#batch.items, item);
-  addBlob = (digest: string, bytes: Uint8Array) => this.#add(this.#batch.blobs, { digest, bytes });
   addHandoff = (handoff: ContextHandoff) => this.#add(this.#batch.handoffs, handoff);
   addReceipted = (linkId: LinkId, position: LinkPosition) => this.#add(this.#batch.receipted, { linkId, position });
   addKeptMessage = (row: KeptMessageRow) => this.#add(this.#batch.keptMessages, row);
@@ -206,8 +208,10 @@ export class Overlay {
     return this.#batch.items.find((i) => i.id === id) ?? this.store.item(id);
   }
 
-  blob(digest: string): Uint8Array | null {
-    return this.#batch.blobs.find((b) => b.digest === digest)?.bytes ?? this.store.blob(digest);
+  blob = (digest: string) => this.#read(`blob ${digest}`, () => this.store.blob(digest));
+  addBlob(digest: string, bytes: Uint8Array): void {
+    this.#add(this.#batch.blobs, { digest, bytes });
+    this.#remember(`blob ${digest}`, bytes);
   }
 
   // Records by key

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import type { ImportRequest } from "../../schemas/import.ts";
 import { startEnvironment, type TestEnvironment, temporaryFolder, until } from "../support/environments.ts";
 import { killedEnvironment } from "../support/killed-environment.ts";
 import { messagesOf, times } from "../support/reading.ts";
+import { git, makeRepository } from "../support/repository.ts";
 
 const header = "Imported conversation history from before this thread ran here.";
 const sourceEnvironmentId = "env:0197f000-0000-7000-8000-00000000e0f1";
@@ -324,35 +324,11 @@ test("an agent cannot start the continuation of an import that is broader than i
   expect(await later.dispatch(command)).toMatchObject({ ok: true, result: { created: false, continuation: "started" } });
 });
 
-function git(cwd: string, ...args: string[]): void {
-  const config = [
-    "-c",
-    "user.name=Test",
-    "-c",
-    "user.email=test@example.org",
-    "-c",
-    "init.defaultBranch=main",
-    "-c",
-    "commit.gpgsign=false",
-  ];
-  execFileSync("git", [...config, ...args], {
-    cwd,
-    stdio: "pipe",
-    env: { PATH: process.env["PATH"] ?? "", HOME: cwd, GIT_CONFIG_NOSYSTEM: "1" },
-  });
-}
-
 /** A repository with a worktree beside it, another repository, and ways to them by symlink. */
 function repositories() {
   const dir = realpathSync(temporaryFolder());
   const [main, worktree, foreign] = [join(dir, "main"), join(dir, "worktree"), join(dir, "foreign")] as const;
-  for (const folder of [main, foreign]) {
-    mkdirSync(folder);
-    git(folder, "init");
-    writeFileSync(join(folder, "rope.txt"), folder);
-    git(folder, "add", ".");
-    git(folder, "commit", "-m", "first");
-  }
+  for (const folder of [main, foreign]) makeRepository(folder);
   git(main, "worktree", "add", worktree, "-b", "side");
   mkdirSync(join(worktree, "inner"));
   symlinkSync(worktree, join(dir, "way-in"));

@@ -104,7 +104,14 @@ export interface Runs {
 export type TransferStep = { commit: number; at: number; event: string; from: TransferStatus | null; to: TransferStatus };
 
 export interface Transfers {
-  list(filter?: { target?: ThreadId; source?: ThreadId; limit?: number }): ContextTransfer[];
+  /** Oldest first unless `newestFirst`; `after` goes on behind the last one of an earlier page. */
+  list(filter?: {
+    target?: ThreadId;
+    source?: ThreadId;
+    limit?: number;
+    newestFirst?: boolean;
+    after?: TransferId;
+  }): ContextTransfer[];
   get(id: TransferId): ContextTransfer | null;
   /** Every status that it had, from its journal. */
   history(id: TransferId): TransferStep[];

@@ -25,7 +25,8 @@ export function threadReads(store: Store): Threads {
       const segments = historyOf(store, id).filter((s) => !ownOnly || !s.inherited);
       if (newestFirst) segments.reverse();
       // What an earlier page has told, whole segments first.
-      if (after !== undefined) segments.splice(0, Math.max(0, segments.findIndex((s) => s.threadId === after.threadId)));
+      const told = segments.findIndex((s) => s.threadId === after?.threadId);
+      if (told > 0) segments.splice(0, told);
       const items: VisibleItem[] = [];
       for (const segment of segments) {
         const left = limit === undefined ? undefined : limit - items.length;

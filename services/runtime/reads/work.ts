@@ -27,13 +27,15 @@ export function runReads(store: Store, commits: Commits, clock: Clock): Runs {
 
 export function transferReads(store: Store): Transfers {
   return {
-    list: ({ target, source, limit } = {}) =>
+    list: ({ target, source, limit, newestFirst, after } = {}) =>
       store
         .actorsBy({
           kind: "transfer",
           ...(target === undefined ? {} : { owner: target }),
           ...(source === undefined ? {} : { peer: source }),
           ...(limit === undefined ? {} : { limit }),
+          ...(newestFirst === undefined ? {} : { newestFirst }),
+          ...(after === undefined ? {} : { after }),
         })
         .map(asTransfer),
     get: (id) => transferFrom(store, id),

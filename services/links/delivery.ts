@@ -204,6 +204,8 @@ export class LinkDelivery {
     this.#refresh();
     if (challenge !== null) this.#exchange.answer(challenge);
     if (asked !== null) this.#answered();
+    // It may be old and prove nothing; if it is not, the peer has lost what it had. Only an answer tells.
+    else if (this.#saysLess(positions)) this.#exchange.ask();
     if (statistics.diverged || !this.#knows(positions.incarnation)) return;
     const { sent, receipted, received } = ledger.state(linkId);
     const theirs = positions.received?.epoch === sent.epoch ? positions.received : null;
@@ -212,6 +214,13 @@ export class LinkDelivery {
     if (!message.holdsNext) this.#outgoing.peerHas(theirs?.number ?? 0, proven);
     if (isBehind(received, positions.sent)) this.#exchange.expecting();
     await this.#incoming.tryAgain();
+  }
+
+  /** True when the peer claims less than this store knows it to have, in either direction. */
+  #saysLess({ incarnation, sent, received }: PositionsMessage["positions"]): boolean {
+    const state = this.#side.ledger.state(this.#side.linkId);
+    if (incarnation !== state.peerIncarnation) return false;
+    return isBehind(sent, state.received ?? sent) || isBehind(received, state.receipted);
   }
 
   #answered(): void {

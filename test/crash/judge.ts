@@ -80,6 +80,9 @@ function storyOf(side: SideAtEnd, whole: EndState) {
       .map((t) => t.id as string),
   );
   const threads = side.threads.filter((t) => !children.has(t.thread.id));
+  const repeated = whole.laptop.threads
+    .filter((t) => t.role === "main")
+    .flatMap((t) => t.runs.filter((r) => isExcused(r.run)).flatMap((r) => r.items));
   return {
     threads: threads.map((t) => [t.role, t.thread.title, t.thread.provider?.instance, t.thread.historyOrigin, t.thread.createdBy]),
     runs: threads.map((t) => [
@@ -88,7 +91,7 @@ function storyOf(side: SideAtEnd, whole: EndState) {
         .filter((r) => !isExcused(r.run))
         .map(({ run, message, items }) => [message, run.status, run.provider?.instance, withoutHandoffs(items, cut.size)]),
     ]),
-    imported: threads.map((t) => [t.role, told(t)]),
+    bases: threads.map((t) => [t.role, baseOf(t, t.role === "imported" ? repeated : [])]),
     handoffs: threads.map((t) => [
       t.role,
       t.runs
@@ -108,12 +111,16 @@ function withoutHandoffs(items: string[], cut: number): string[] {
   return cut === 0 ? own : own.filter((i, at) => !i.startsWith("subagent ") || own.indexOf(i) === at);
 }
 
-/** What stands before a thread's own runs. A message that was sent again stands twice in what was imported. */
-function told({ base }: ThreadAtEnd): string[] {
-  return base.filter(
-    (words, at) =>
-      !(words.startsWith("user_message") && base[at + 1] === words) && !(words.startsWith("subagent ") && base.indexOf(words) !== at),
-  );
+/** What stands before a thread's own runs: nothing but a fork's marker and subagents asked for, or what was imported. */
+function baseOf({ base }: ThreadAtEnd, repeated: readonly string[]): string[] {
+  const rest = [...repeated];
+  return base.filter((words, at) => {
+    // A message that was interrupted and sent again stands twice in the source, and so in what was imported.
+    const place = rest.indexOf(words);
+    if (place !== -1 && base.indexOf(words) !== at) rest.splice(place, 1);
+    else return !(words.startsWith("subagent ") && base.indexOf(words) !== at);
+    return false;
+  });
 }
 
 /** For a failed test: every run as it went. */

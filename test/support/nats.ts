@@ -31,6 +31,11 @@ export class TestNats {
     return this.#server?.pid ?? 0;
   }
 
+  /** Resolves when the present server has ended, whoever ended it. */
+  get exited(): Promise<void> {
+    return this.#server?.exited ?? Promise.resolve();
+  }
+
   async start(): Promise<void> {
     this.#server = await startNatsServer({ bin: this.#bin, dir: this.#dir, ...(this.#port === undefined ? {} : { port: this.#port }) });
     this.#port = this.#server.port;

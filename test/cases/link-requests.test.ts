@@ -234,6 +234,10 @@ test("a receipt of what the peer was before is not believed: what the peer's sto
   await until(() => former.asked.length === 2, "the former one has taken it");
   await send("h3");
   await until(() => former.asked.length === 3, "and the next");
+  // Nor is what it says of where it stands.
+  await former.stop();
+  await connect(former);
+  await until(() => former.stats.answered, "it has said so again");
   expect(link()).toMatchObject({ status: "online", backlog: 2, receipted: { number: 1 } });
   await former.stop();
   await connect(latter);

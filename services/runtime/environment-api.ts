@@ -105,13 +105,7 @@ export type TransferStep = { commit: number; at: number; event: string; from: Tr
 
 export interface Transfers {
   /** Oldest first unless `newestFirst`; `after` goes on behind the last one of an earlier page. */
-  list(filter?: {
-    target?: ThreadId;
-    source?: ThreadId;
-    limit?: number;
-    newestFirst?: boolean;
-    after?: TransferId;
-  }): ContextTransfer[];
+  list(filter?: { target?: ThreadId; source?: ThreadId; limit?: number; newestFirst?: boolean; after?: TransferId }): ContextTransfer[];
   get(id: TransferId): ContextTransfer | null;
   /** Every status that it had, from its journal. */
   history(id: TransferId): TransferStep[];

@@ -40,14 +40,7 @@ export class RuntimeLinkLedger implements LinkLedger {
   }
 
   outbox(linkId: LinkId, after: LinkPosition, limit: { messages: number; bytes: number }): OutboxMessage[] {
-    const taken: OutboxMessage[] = [];
-    let bytes = 0;
-    for (const message of this.#store.outbox(linkId, after, limit.messages)) {
-      if (taken.length > 0 && bytes >= limit.bytes) break;
-      taken.push(message);
-      bytes += Buffer.byteLength(message.body);
-    }
-    return taken;
+    return this.#store.outbox(linkId, after, limit.messages, limit.bytes);
   }
 
   async receive(linkId: LinkId, message: Parameters<LinkLedger["receive"]>[1]): Promise<ReceiveOutcome> {

@@ -33,14 +33,15 @@ export class LinkRows {
     return row === undefined ? null : parseOrFail<LinkRow>(`the positions of ${id}`, row.body);
   }
 
-  outbox(linkId: LinkId, after: LinkPosition, limit: number): OutboxMessage[] {
+  outbox(linkId: LinkId, after: LinkPosition, limit: number, bytes?: number): OutboxMessage[] {
+    const within = bytes === undefined ? limit : this.#within(linkId, after, limit, bytes);
     return this.#statements
       .all<StoredOutbox>(
         "select * from outbox where link_id = ? and (epoch, number) > (?, ?) order by epoch, number limit ?",
         linkId,
         after.epoch,
         after.number,
-        limit,
+        within,
       )
       .map((r) => ({
         epoch: r.epoch,
@@ -51,6 +52,23 @@ export class LinkRows {
         digest: r.digest,
         commit: r.commit_seq,
       }));
+  }
+
+  /** How many messages reach `bytes` together. Sizes are read without the bodies: a week of large ones is not for the memory. */
+  #within(linkId: LinkId, after: LinkPosition, limit: number, bytes: number): number {
+    const sizes = this.#statements.all<{ bytes: number }>(
+      "select octet_length(body) as bytes from outbox where link_id = ? and (epoch, number) > (?, ?) order by epoch, number limit ?",
+      linkId,
+      after.epoch,
+      after.number,
+      limit,
+    );
+    let left = bytes;
+    const over = sizes.findIndex((row) => {
+      left -= row.bytes;
+      return left <= 0;
+    });
+    return over === -1 ? sizes.length : over + 1;
   }
 
   outboxCount(linkId: LinkId): number {

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { ActorId, ActorKind, IncarnationId, LinkId, RunId } from "../../schemas/ids.ts";
-import type { LinkPosition } from "../../schemas/link.ts";
 import { type ActorQuery, type CommitBatch, type ItemPage, type ItemRange, isLocalTrouble, type Store } from "../runtime/ports/store.ts";
 import { systemIdentifiers } from "../runtime/system-identifiers.ts";
 import { ActorRows } from "./actor-rows.ts";
@@ -127,7 +126,7 @@ export class SqliteStore implements Store {
   effectsSetAside = () => this.#records.effectsSetAside();
 
   link: Store["link"] = (id) => this.#links.link(id);
-  outbox = (linkId: LinkId, after: LinkPosition, limit: number) => this.#links.outbox(linkId, after, limit);
+  outbox: Store["outbox"] = (...query) => this.#links.outbox(...query);
   outboxCount = (linkId: LinkId) => this.#links.outboxCount(linkId);
   incomingRequest: Store["incomingRequest"] = (env, id) => this.#links.incoming(env, id);
   outgoingRequest: Store["outgoingRequest"] = (id) => this.#links.outgoing(id);

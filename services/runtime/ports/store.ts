@@ -164,7 +164,8 @@ export interface Store {
   effectsSetAside(): EffectRow[];
 
   link(id: LinkId): LinkRow | null;
-  outbox(linkId: LinkId, after: LinkPosition, limit: number): OutboxMessage[];
+  /** At most `limit` messages, and no further one once their bodies together have reached `bytes`. */
+  outbox(linkId: LinkId, after: LinkPosition, limit: number, bytes?: number): OutboxMessage[];
   outboxCount(linkId: LinkId): number;
   incomingRequest(environmentId: EnvironmentId, requestId: RequestId): IncomingRequestRow | null;
   outgoingRequest(requestId: RequestId): OutgoingRequestRow | null;

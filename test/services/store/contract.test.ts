@@ -322,6 +322,24 @@ describe.each(stores)("$name", ({ open }) => {
     expect(store.link(link)).toEqual(moved);
   });
 
+  test("an outbox gives no further message once the bodies that it gave have reached a size, and always the first", () => {
+    const store = opened();
+    const link = ids.next("link");
+    // Three bytes of UTF-8 to a character.
+    store.commit(batchOf({ links: [linkRow(link)], outbox: [1, 2, 3, 4].map((number) => outboxRow(link, 1, number, "漢".repeat(100))) }));
+    const within = (bytes: number, limit = 10, after = 0) => store.outbox(link, positionAt(1, after), limit, bytes).map((m) => m.number);
+    expect([within(0), within(1), within(300), within(301), within(900), within(901), within(9_000)]).toEqual([
+      [1],
+      [1],
+      [1],
+      [1, 2],
+      [1, 2, 3],
+      [1, 2, 3, 4],
+      [1, 2, 3, 4],
+    ]);
+    expect([within(9_000, 2), within(301, 10, 2), within(9_000, 10, 4)]).toEqual([[1, 2], [3, 4], []]);
+  });
+
   test("requests of both directions are kept with their answers; those of ours are open until they have one", () => {
     const store = opened();
     const [environmentId, elsewhere, requestId] = [ids.next("env"), ids.next("env"), ids.next("req")];

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import type { RunId, TaskId, ThreadId } from "../../schemas/ids.ts";
-import { killedEnvironment } from "../support/killed-environment.ts";
 import { startEnvironment, type TestEnvironment, until } from "../support/environments.ts";
 import {
   asAgent,
@@ -14,6 +13,7 @@ import {
   taskEnded,
   timesTold,
 } from "../support/families.ts";
+import { killedEnvironment } from "../support/killed-environment.ts";
 
 const start = (more = {}) => startEnvironment({ scripts: { p1: familyScript }, ...more });
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);

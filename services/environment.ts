@@ -20,6 +20,8 @@ import { Dispatcher } from "./runtime/dispatcher.ts";
 import { Door } from "./runtime/door.ts";
 import { EffectRunner } from "./runtime/effect-runner.ts";
 import { CommandRefused, type Environment } from "./runtime/environment-api.ts";
+import { HotActors } from "./runtime/hot-actors.ts";
+import { hotStore } from "./runtime/hot-store.ts";
 import { RuntimeLinkLedger } from "./runtime/ledger.ts";
 import type { Clock } from "./runtime/ports/clock.ts";
 import type { Identifiers } from "./runtime/ports/identifiers.ts";
@@ -115,8 +117,11 @@ async function compose(
   const scratch = await scratchFolder(dir, store, ids, clock);
   const commits = new Commits(store);
   const counter = options.counter ?? createTokenCounter();
+  const hot = new HotActors(store);
+  const inside = hotStore(store, hot);
   const dispatcher: Dispatcher = new Dispatcher({
     store,
+    hot,
     clock,
     ids,
     settings,
@@ -129,16 +134,16 @@ async function compose(
       commits.committed(commit, batch);
     },
   });
-  const ledger = new RuntimeLinkLedger(store, dispatcher, gitFacts);
+  const ledger = new RuntimeLinkLedger(inside, dispatcher, gitFacts);
   const report = (command: Command, closes: readonly EffectId[] = []) => dispatcher.report(command, closes);
-  const host = new ProviderHost({ adapters, store, clock, settings, report, mayRepeatNote, interruptMs: options.interruptMs });
+  const host = new ProviderHost({ adapters, store: inside, clock, settings, report, mayRepeatNote, interruptMs: options.interruptMs });
   const capabilities = (instance: string) => adapters.get(instance)?.capabilities ?? null;
   const effects = new EffectRunner({
     dispatcher,
     onBoundary: options.onBoundary,
     log: (message, details) => log.warn(details, message),
     handlers: {
-      "run.prepare": prepareRun({ store, clock, ids, settings, counter, capabilities, report }),
+      "run.prepare": prepareRun({ store: inside, clock, ids, settings, counter, capabilities, report }),
       "provider.start": host.start,
       "provider.interrupt": host.interrupt,
       "provider.answer": host.answer,

@@ -27,6 +27,8 @@ export type Committed = { commit: number; batch: CommitBatch; outboxLinks: Reado
 
 export type DispatcherOptions = {
   store: Store;
+  /** Committed actors in memory, where others read them too; kept up to date here. */
+  hot?: HotActors;
   clock: Clock;
   ids: Identifiers;
   settings: Settings;
@@ -78,7 +80,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#o = options;
-    this.#hot = new HotActors(options.store);
+    this.#hot = options.hot ?? new HotActors(options.store);
   }
 
   /** A command of a person, an agent or a peer: its receipt is kept under its id. */

@@ -1,27 +1,30 @@
 import type { ActorId } from "../../schemas/ids.ts";
-import type { ActorRow, Store } from "./ports/store.ts";
+import type { ActorQuery, ActorRow, Store } from "./ports/store.ts";
 
-/** Committed actors that were touched lately, oldest given up first. Rows are never changed in place. */
+/**
+ * Committed actors that were touched lately, oldest given up first. Rows are never changed in place: whoever reads here
+ * shares them, so they go to nobody outside.
+ */
 export class HotActors {
   readonly #store: Store;
   readonly #limit: number;
   readonly #rows = new Map<ActorId, ActorRow>();
 
-  constructor(store: Store, limit = 5_000) {
+  constructor(store: Store, limit = 8_192) {
     this.#store = store;
     this.#limit = limit;
   }
 
-  get(id: ActorId): ActorRow | null {
+  actor(id: ActorId): ActorRow | null {
     const hot = this.#rows.get(id);
-    if (hot !== undefined) {
-      this.#rows.delete(id);
-      this.#rows.set(id, hot);
-      return hot;
-    }
+    if (hot !== undefined) return hot;
     const row = this.#store.actor(id);
     if (row !== null) this.#keep(row);
     return row;
+  }
+
+  actorsBy(query: ActorQuery): ActorRow[] {
+    return this.#store.actorIds(query).flatMap((id) => this.actor(id) ?? []);
   }
 
   /** After a commit. */
@@ -34,6 +37,7 @@ export class HotActors {
     this.#rows.clear();
   }
 
+  /** An actor is as old as its last event; being read does not make it younger. */
   #keep(row: ActorRow): void {
     this.#rows.delete(row.id);
     this.#rows.set(row.id, row);

@@ -31,11 +31,7 @@ import type {
   ReceiptRow,
   Store,
 } from "./ports/store.ts";
-
-/** Where committed actors are read from: the cache of hot ones, then the store. */
-export interface CommittedActors {
-  get(id: ActorId): ActorRow | null;
-}
+import type { ActorSource } from "./typed-actors.ts";
 
 const emptyBatch = (at: number): CommitBatch => ({
   at,
@@ -66,8 +62,12 @@ const emptyBatch = (at: number): CommitBatch => ({
  */
 export class Overlay {
   readonly store: Store;
-  readonly #committed: CommittedActors;
+  /** Committed actors: the hot ones, then the store. */
+  readonly #committed: ActorSource;
   readonly #actors = new Map<ActorId, ActorRow>();
+  /** The same actors as they were committed; null for those that this batch makes. */
+  readonly #before = new Map<ActorId, ActorRow | null>();
+  readonly #counts = new Map<string, number>();
   /** Actors of this batch by what they are found by: `kind|owner|…` and `kind|peer|…`. */
   readonly #index = new Map<string, Set<ActorId>>();
   readonly #keyed = new Map<string, unknown>();
@@ -75,7 +75,7 @@ export class Overlay {
   #creation: number;
   readonly #undo: (() => void)[] = [];
 
-  constructor(store: Store, committed: CommittedActors, at: number) {
+  constructor(store: Store, committed: ActorSource, at: number) {
     this.store = store;
     this.#committed = committed;
     this.#batch = emptyBatch(at);
@@ -112,30 +112,36 @@ export class Overlay {
   // Actors
 
   actor(id: ActorId): ActorRow | null {
-    return this.#actors.get(id) ?? this.#committed.get(id);
+    return this.#actors.get(id) ?? this.#committed.actor(id);
   }
 
   putActor(row: ActorRow): void {
     const before = this.#actors.get(row.id);
     this.#actors.set(row.id, row);
-    if (before === undefined) for (const key of indexKeys(row)) this.#indexed(key).add(row.id);
+    if (before === undefined) {
+      this.#before.set(row.id, row.seq === 1 ? null : this.#committed.actor(row.id));
+      for (const key of indexKeys(row)) this.#indexed(key).add(row.id);
+    }
     this.#undo.push(() => {
       if (before !== undefined) {
         this.#actors.set(row.id, before);
         return;
       }
       this.#actors.delete(row.id);
+      this.#before.delete(row.id);
       for (const key of indexKeys(row)) this.#indexed(key).delete(row.id);
     });
   }
 
   actorsBy(query: ActorQuery): ActorRow[] {
     const touched = this.#touched(query);
-    if (touched.length === 0) return this.store.actorsBy(query);
+    if (touched.length === 0) return this.#committed.actorsBy(query);
     const { limit, ...all } = query;
-    const rows = new Map(this.store.actorsBy(all).map((r) => [r.id, r]));
-    for (const row of this.#actors.values()) rows.delete(row.id);
-    for (const row of touched) if (matches(row, query)) rows.set(row.id, row);
+    const rows = new Map(this.#committed.actorsBy(all).map((r) => [r.id, r]));
+    for (const row of touched) {
+      if (matches(row, query)) rows.set(row.id, row);
+      else rows.delete(row.id);
+    }
     const sign = query.newestFirst === true ? -1 : 1;
     const sorted = [...rows.values()].sort((a, b) => sign * ((a.ordinal ?? 0) - (b.ordinal ?? 0) || (a.id < b.id ? -1 : 1)));
     return limit === undefined ? sorted : sorted.slice(0, limit);
@@ -143,9 +149,14 @@ export class Overlay {
 
   countBy(query: ActorQuery): number {
     const touched = this.#touched(query);
-    let count = this.store.countBy(query);
+    const key = JSON.stringify(query);
+    let count = this.#counts.get(key);
+    if (count === undefined) {
+      count = this.store.countBy(query);
+      this.#counts.set(key, count);
+    }
     for (const row of touched) {
-      const before = this.#committed.get(row.id);
+      const before = this.#before.get(row.id) ?? null;
       if (before !== null && matches(before, query)) count -= 1;
       if (matches(row, query)) count += 1;
     }

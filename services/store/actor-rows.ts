@@ -34,10 +34,18 @@ export class ActorRows {
   }
 
   by(query: ActorQuery): ActorRow[] {
+    return this.#select<Stored>(columns, query).flatMap((row) => this.#parse(row) ?? []);
+  }
+
+  ids(query: ActorQuery): ActorId[] {
+    return this.#select<{ id: ActorId }>("id", query).map(({ id }) => id);
+  }
+
+  #select<Row>(what: string, query: ActorQuery): Row[] {
     const { where, values } = conditions(query);
     const direction = query.newestFirst === true ? "desc" : "asc";
-    const sql = `select ${columns} from actors where ${where} order by ordinal ${direction}, id ${direction} limit ?`;
-    return this.#statements.all<Stored>(sql, ...values, query.limit ?? -1).flatMap((row) => this.#parse(row) ?? []);
+    const sql = `select ${what} from actors where ${where} order by ordinal ${direction}, id ${direction} limit ?`;
+    return this.#statements.all<Row>(sql, ...values, query.limit ?? -1);
   }
 
   countBy(query: ActorQuery): number {

@@ -101,6 +101,7 @@ export class SqliteStore implements Store {
 
   actor = (id: ActorId) => this.#actors.get(id);
   actorsBy = (query: ActorQuery) => this.#actors.by(query);
+  actorIds = (query: ActorQuery) => this.#actors.ids(query);
   countBy = (query: ActorQuery) => this.#actors.countBy(query);
   countActors = (kind: ActorKind) => this.#actors.count(kind);
   setAside = () => this.#setAside.list();

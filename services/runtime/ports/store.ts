@@ -134,6 +134,8 @@ export interface Store {
 
   actor(id: ActorId): ActorRow | null;
   actorsBy(query: ActorQuery): ActorRow[];
+  /** The same, ids alone. */
+  actorIds(query: ActorQuery): ActorId[];
   /** How many match; `limit` and order are not read. */
   countBy(query: ActorQuery): number;
   countActors(kind: ActorKind): Record<string, number>;

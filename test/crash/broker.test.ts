@@ -22,12 +22,15 @@ describe.each(["laptop", "box"] satisfies SideName[])("at the moments of the %s"
   ] as const)("the nats-server %s", (_how, wiped) => {
     test.each(chosen)("%s comes back, and the story to the same end", async (_title, at) => {
       let back = Promise.resolve();
+      let over = false;
       const ended = nats.exited.then(() => {
+        if (over) return;
         if (wiped) nats.wipe();
         back = nats.start();
       });
       const told = await tellWithTrouble(nats.url, { side, at, victim: nats.pid });
       if (told.reached) await ended;
+      over = true;
       await back;
       // Nobody's process ended: not one run may be interrupted.
       expect(faultsOf(told.end, undisturbed.end, 0)).toEqual([]);

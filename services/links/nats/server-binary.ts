@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
@@ -34,11 +34,11 @@ function userCache(env: Environment): string {
   return join(base, "ropewalk", "nats");
 }
 
-/** Debian puts servers into sbin, which is not on a plain user's PATH. */
+/** The PATH, and beside each `bin` in it the `sbin`: Debian puts servers there, which is not on a plain user's PATH. */
 function searched(env: Environment): string[] {
   const path = (env.PATH ?? env.Path ?? "").split(delimiter).filter((folder) => folder !== "");
-  const system = process.platform === "win32" ? [] : ["/usr/local/sbin", "/usr/sbin", "/opt/homebrew/bin"];
-  return [...path, ...system, projectCache, userCache(env)];
+  const beside = path.filter((folder) => basename(folder) === "bin").map((folder) => join(dirname(folder), "sbin"));
+  return [...path, ...beside, projectCache, userCache(env)];
 }
 
 function isExecutable(file: string): boolean {

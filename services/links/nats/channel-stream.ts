@@ -15,16 +15,23 @@ export class ChannelStream {
   readonly subject: string;
   readonly #limits: { maxBytes: number; replicas: number };
   readonly #renewed: () => void;
-  #known: { created: string; lastSeq: number } | null = null;
+  readonly #pause: (ms: number) => Promise<void>;
+  #known: { session: NatsSession; created: string; lastSeq: number } | null = null;
   #readyIn: NatsSession | null = null;
   #checking: { session: NatsSession; done: Promise<void> } | null = null;
 
-  constructor(channel: LinkChannel, limits: { maxBytes: number; replicas: number }, renewed: () => void) {
+  constructor(
+    channel: LinkChannel,
+    limits: { maxBytes: number; replicas: number },
+    renewed: () => void,
+    pause: (ms: number) => Promise<void>,
+  ) {
     this.channel = channel;
     this.name = streamOf(channel);
     this.subject = subjectOf(channel);
     this.#limits = limits;
     this.#renewed = renewed;
+    this.#pause = pause;
   }
 
   /** The highest sequence that is known of it. */
@@ -60,10 +67,15 @@ export class ChannelStream {
   }
 
   async #check(session: NatsSession): Promise<void> {
-    const info = (await this.#find(session)) ?? (await this.#make(session));
-    const { created, state } = info;
     const before = this.#known;
-    this.#known = { created, lastSeq: state.last_seq };
+    let info = await this.#find(session);
+    if (info === null) {
+      // A server that still tidies up after a deletion would tidy up the new stream's files as well.
+      if (before?.session === session) await this.#pause(500);
+      info = await this.#make(session);
+    }
+    const { created, state } = info;
+    this.#known = { session, created, lastSeq: state.last_seq };
     if (session.live) this.#readyIn = session;
     if (before !== null && (before.created !== created || state.last_seq < before.lastSeq)) this.#renewed();
   }

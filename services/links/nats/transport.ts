@@ -76,12 +76,26 @@ class NatsTransport implements LinkTransport {
     const stream = this.#stream(channel);
     try {
       if (!stream.isReady(session)) await stream.ready(session);
-      const ack = await this.#untilLost(session.js.publish(stream.subject, payload, { timeout: publishTimeoutMs }));
-      stream.took(ack.seq);
+      stream.took(await this.#send(session, stream, payload));
     } catch (error) {
       const failure = toPublishError(error);
       if (failure.failure !== "full") stream.doubt();
       throw failure;
+    }
+  }
+
+  /** The sequence under which the stream took it. */
+  async #send(session: NatsSession, stream: ChannelStream, payload: Uint8Array): Promise<number> {
+    const once = () => this.#untilLost(session.js.publish(stream.subject, payload, { timeout: publishTimeoutMs }));
+    try {
+      return (await once()).seq;
+    } catch (error) {
+      if (!isUnheard(error)) throw error;
+      // A stream that was made just now may not be listening yet; one that is gone is made again.
+      stream.doubt();
+      await this.#pause(50);
+      await stream.ready(session);
+      return (await once()).seq;
     }
   }
 
@@ -143,10 +157,11 @@ class NatsTransport implements LinkTransport {
     let stream = this.#streams.get(subject);
     if (stream === undefined) {
       const limits = { maxBytes: this.#streamBytes, replicas: this.#options.replicas ?? 1 };
-      stream = new ChannelStream(channel, limits, () => {
+      const renewed = () => {
         this.#log.info({ ...channel }, "a stream was lost and made again");
         this.#events?.onRenewed(channel);
-      });
+      };
+      stream = new ChannelStream(channel, limits, renewed, (ms) => this.#pause(ms));
       this.#streams.set(subject, stream);
     }
     return stream;
@@ -272,9 +287,16 @@ class NatsTransport implements LinkTransport {
   }
 }
 
+/** Nobody took the publish: no stream has the subject. */
+function isUnheard(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof errors.RequestError && cause.isNoResponders();
+}
+
 function toPublishError(error: unknown): PublishError {
   if (error instanceof PublishError) return error;
-  const message = messageOf(error);
+  // The client says of this that JetStream is not enabled, which is one of the reasons.
+  const message = isUnheard(error) ? "no stream of the server takes the message" : messageOf(error);
   if (error instanceof errors.TimeoutError) return new PublishError("timeout", message, { cause: error });
   if (error instanceof JetStreamApiError && /maximum|insufficient|exceeded/i.test(message))
     return new PublishError("full", message, { cause: error });

@@ -93,6 +93,18 @@ test("a broker that loses its whole disk in the middle is filled again from the 
   await quiet(a, b);
 }, 60_000);
 
+test("a broker that stands still for a while, and then takes what had been given up, repeats nothing for the stores", async () => {
+  const { a, b } = await pair();
+  await traffic(a, b, async () => {
+    await until("some arrived", () => b.state.applied.length > 50);
+    process.kill(nats.pid, "SIGSTOP");
+    await until("nothing is taken", () => a.stats.heldBack !== null);
+    process.kill(nats.pid, "SIGCONT");
+    await until("it goes on", () => a.stats.heldBack === null);
+  });
+  await quiet(a, b);
+}, 60_000);
+
 test("what lay in a broker for a sleeping peer and was lost with its disk is sent again when the peer wakes", async () => {
   const { a, b } = await pair();
   a.write(10);

@@ -69,9 +69,10 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
     }
     case "subagent_spawn": {
       const handedOver = input.content === null ? null : read(input.content);
-      const built = await buildTaskHandoff({ ...common, task: request.message, handedOver });
-      // Only in the child's first run is the task the message itself.
-      return { built: built.ok ? { ...built, isMessage: run.ordinal === 1 } : built, basePoint: null, sourcePoint: null };
+      // Only in the child's first run is the task the message itself; a later one may be told of it as of the rest.
+      const isMessage = run.ordinal === 1;
+      const task = isMessage ? request.message : start.tells.includes(1) ? null : firstMessage(store, thread);
+      return { built: await buildTaskHandoff({ ...common, task, handedOver, isMessage }), basePoint: null, sourcePoint: null };
     }
     case "subagent_result": {
       const task = input.taskId === null ? null : taskFrom(store, input.taskId);
@@ -114,6 +115,12 @@ export function buildingFailed(error: unknown) {
     `building the handoff failed: ${error instanceof Error ? error.message : String(error)}`,
     "Send again; if it fails again, start from a fork or another provider.",
   );
+}
+
+function firstMessage(store: Store, thread: AppThread): string | null {
+  const items = store.items({ threadId: thread.id, fromOrdinal: 1, toOrdinal: 1 }, { limit: 1 });
+  const body = items[0]?.body;
+  return body?.kind === "user_message" ? readerOf(store)(body.content) : null;
 }
 
 function readerOf(store: Store): (content: Content) => string | null {

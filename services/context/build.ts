@@ -75,14 +75,20 @@ export async function buildHandoff(
   return built(kindOf(subject), false, budget, { ...result, leftOut }, coverOf(items));
 }
 
-/** A task for a child: with nothing handed over the task alone, without a header (decision 26). It is the run's message. */
-export async function buildTaskHandoff(request: Common & { task: string; handedOver: string | null }): Promise<BuildResult> {
-  const { task, handedOver, budget, counter, mayRepeat } = request;
-  const parts = handedOver === null ? [task] : [handedOverHeader, handedOver, taskHeader, task];
-  const payload = headOf(parts.join("\n\n"), mayRepeat);
+/**
+ * A task for a child. `isMessage`: it is the message of the child's first run, and with nothing handed over the task alone,
+ * without a header (decision 26). Else it is told beside another message; `task` is null where the history tells it.
+ */
+export async function buildTaskHandoff(
+  request: Common & { task: string | null; handedOver: string | null; isMessage: boolean },
+): Promise<BuildResult> {
+  const { task, handedOver, isMessage, budget, counter, mayRepeat } = request;
+  const given = handedOver === null ? [] : [handedOverHeader, handedOver];
+  const asked = task === null ? [] : isMessage && handedOver === null ? [task] : [taskHeader, task];
+  const payload = headOf([...given, ...asked].join("\n\n"), mayRepeat);
   const measured = await within(payload, budget, measureIn(budget.unit, counter));
   if (!measured.fits) return { ok: false, refusal: tooLarge(measured.size, budget) };
-  return built("portable_context", true, budget, { payload, leftOut: [], ...measured });
+  return built("portable_context", isMessage, budget, { payload, leftOut: [], ...measured });
 }
 
 /**

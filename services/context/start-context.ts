@@ -51,6 +51,10 @@ export function resolveStartContext(store: Store, ids: Identifiers, question: St
 
   for (const transfer of transfers) {
     if (transfer.type === "provider_handoff") continue;
+    if (transfer.type === "subagent_spawn" && run.ordinal > 1) {
+      start.outcomes.push(taskLater(ids, transfer, missing, start));
+      continue;
+    }
     const at = nativePoint(store, transfer, provider, capabilities);
     start.outcomes.push(outcomeOf(workOn(ids, transfer, provider, at, start), at));
   }
@@ -83,6 +87,20 @@ function workOn(
   const successor = successorOf(ids, transfer);
   start.create.push(successor);
   return { id: successor.id, input: successor, existing: null };
+}
+
+/**
+ * A task that its own run was not given. That run is part of what is told now, and the task with it; what was handed over
+ * besides is still to be told. It is never the message of a later run, as it was to be that of the first.
+ */
+function taskLater(ids: Identifiers, transfer: ContextTransfer, missing: readonly Run[], start: StartContext): StartOutcome {
+  const isTold = missing.some((r) => r.ordinal === 1);
+  if (isTold && transfer.content === null) return { outcome: "none", transferId: transfer.id };
+  if (transfer.status === "pending")
+    return { outcome: "portable", transfer: { id: transfer.id, input: transfer, existing: transfer }, reuse: false };
+  const successor = successorOf(ids, transfer);
+  start.create.push(successor);
+  return { outcome: "portable", transfer: { id: successor.id, input: successor, existing: null }, reuse: false };
 }
 
 function successorOf(ids: Identifiers, old: ContextTransfer): TransferInput {

@@ -76,8 +76,10 @@ export function withOrdinal(ranges: readonly OrdinalRange[], ordinal: number): O
 /** What a run was told besides its message stands in the thread, where a person can open it. */
 function noteHandoff(context: PlanContext, run: Run, handoffId: StartPlan["handoffIds"][number]): void {
   const handoff = context.overlay.store.handoff(handoffId);
-  if (handoff === null || handoff.isMessage) return;
+  if (handoff === null) return;
   const transfer = transferFrom(context.overlay, handoff.transferId);
+  // A task alone is the message that stands there already.
+  if (handoff.isMessage && transfer?.content == null) return;
   const left = handoff.leftOut.length > 0 ? `, ${handoff.leftOut.length} left out` : "";
   addItem(context, {
     threadId: run.threadId,

@@ -155,18 +155,24 @@ test("in tokens too a handoff never exceeds its budget and comes out the same ag
 });
 
 test("S10 a task with nothing handed over is the task alone", async () => {
-  const built = ok(await buildTaskHandoff({ task: "Count the files.", handedOver: null, budget: plenty, counter: unused }));
+  const built = ok(
+    await buildTaskHandoff({ task: "Count the files.", handedOver: null, isMessage: true, budget: plenty, counter: unused }),
+  );
   expect(built).toMatchObject({ payload: "Count the files.", isMessage: true, kind: "portable_context", covers: [], leftOut: [] });
 });
 
 test("what a task hands over comes before it, under a header", async () => {
-  const built = ok(await buildTaskHandoff({ task: "Count.", handedOver: "In src only.", budget: plenty, counter: unused }));
+  const built = ok(
+    await buildTaskHandoff({ task: "Count.", handedOver: "In src only.", isMessage: true, budget: plenty, counter: unused }),
+  );
   expect(built.payload).toBe("Handed over to you for the task below:\n\nIn src only.\n\nYour task:\n\nCount.");
   expect(built.isMessage).toBe(true);
 });
 
 test("a task that is larger than the budget is refused", async () => {
-  expect(await buildTaskHandoff({ task: "x".repeat(11), handedOver: null, budget: inChars(10), counter: unused })).toMatchObject({
+  expect(
+    await buildTaskHandoff({ task: "x".repeat(11), handedOver: null, isMessage: true, budget: inChars(10), counter: unused }),
+  ).toMatchObject({
     ok: false,
     refusal: { reason: "context_too_large", details: { size: 11, limit: 10 } },
   });

@@ -19,6 +19,8 @@ export type RunListener = {
   onItem(item: TurnItem): void;
   /** All of the unfinished text so far. */
   onProgress(text: string): void;
+  /** Whether it has left a line unfinished, on which nothing else may be written. */
+  readonly isMidLine: boolean;
 };
 
 /** Spelled out here, since the schemas are a third of what a command would load. */
@@ -72,6 +74,6 @@ export async function followRun(
   function tell(say: () => void): void {
     progress.hide();
     say();
-    progress.show();
+    if (!listener.isMidLine) progress.show();
   }
 }

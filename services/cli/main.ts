@@ -1,26 +1,32 @@
-import { existsSync } from "node:fs";
 import { type Command, CommanderError } from "commander";
 import { exitCode } from "./exit-codes.ts";
-import { failureOf } from "./failure.ts";
-import { createProgram } from "./program.ts";
+import { badInput, failureOf } from "./failure.ts";
+import { createProgram, leaveErrorsTo } from "./program.ts";
 import { tellFailure } from "./tell-failure.ts";
 
 // A reader that has seen enough (`ropewalk ls | head`) closes the pipe; that is no fault.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? exitCode.ok : exitCode.internal));
 
-const program = createProgram();
+let usage = "";
+const onUsage = (text: string) => {
+  usage = text;
+};
+const program = createProgram(onUsage);
 await addDemo(program);
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = end(error);
-}
+if (process.argv.length <= 2) program.outputHelp();
+else
+  await program.parseAsync().catch((error) => {
+    process.exitCode = end(error);
+  });
 
 function end(error: unknown): number {
   // Help and version were asked for, and are printed.
   if (error instanceof CommanderError && error.exitCode === 0) return exitCode.ok;
-  const { refusal, exit } = failureOf(error);
+  // A noun without its verb: what it can be followed by is the answer.
+  const isIncomplete = error instanceof CommanderError && error.code === "commander.help";
+  const { refusal, exit } = failureOf(isIncomplete ? badInput("usage", "a command is missing", "Name one; --help lists them.") : error);
   if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify({ ok: false, refusal })}\n`);
+  if (isIncomplete) process.stderr.write(usage);
   tellFailure(refusal);
   return exit;
 }
@@ -29,8 +35,8 @@ function end(error: unknown): number {
 async function addDemo(to: Command): Promise<void> {
   const words = process.argv.slice(2);
   if (words.length > 0 && !words.some((word) => ["demo", "help", "--help", "-h", "completion"].includes(word))) return;
-  const file = new URL(`./commands/demo${import.meta.url.slice(-3)}`, import.meta.url);
-  if (!existsSync(file)) return;
-  const { demoCommand } = (await import(file.href)) as { demoCommand(): Command };
-  to.addCommand(demoCommand());
+  const { demoCommand } = await import("./commands/demo.ts");
+  const demo = demoCommand();
+  leaveErrorsTo(onUsage, demo);
+  to.addCommand(demo);
 }

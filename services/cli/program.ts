@@ -38,8 +38,8 @@ const groups: [heading: string, commands: (() => Command)[]][] = [
   ["Other", [chartsCommand, completionCommand]],
 ];
 
-/** The command line. Errors of usage are thrown, and nothing is printed for them here. */
-export function createProgram(): Command {
+/** The command line. Errors of usage are thrown; what Commander would print for them goes to `onUsage`. */
+export function createProgram(onUsage: (text: string) => void): Command {
   const program = new Command("ropewalk")
     .description("a durable runtime for coding-agent conversations: fork, switch, merge back, spawn and import, and nothing is lost")
     .version(packageVersion())
@@ -57,12 +57,12 @@ Exit codes: 0 done, 2 wrong input, 3 refused, 4 no environment reachable, 5 wait
     program.commandsGroup(`${heading}:`);
     for (const make of commands) program.addCommand(make());
   }
-  silence(program);
+  leaveErrorsTo(onUsage, program);
   return program;
 }
 
-/** Commander leaves the exit and the words of an error to the caller; set on each command, since those that are added do not inherit it. */
-function silence(command: Command): void {
-  command.exitOverride().configureOutput({ writeErr: () => {} });
-  for (const below of command.commands) silence(below);
+/** Set on each command, since those that are added to another do not inherit it. */
+export function leaveErrorsTo(onUsage: (text: string) => void, command: Command): void {
+  command.exitOverride().configureOutput({ writeErr: onUsage });
+  for (const below of command.commands) leaveErrorsTo(onUsage, below);
 }

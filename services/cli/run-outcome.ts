@@ -24,11 +24,8 @@ export async function awaitRun(
   started: { threadId: ThreadId; runId: RunId; after: number; timeoutMs: number | null },
   about: object,
 ): Promise<ExitCode> {
-  const printer = new RunPrinter(
-    (text) => shell.print(text),
-    (text) => shell.note(text),
-  );
-  const quiet = { onItem() {}, onProgress() {} };
+  const printer = new RunPrinter((text) => shell.note(text));
+  const quiet = { onItem() {}, onProgress() {}, isMidLine: false };
   const followed = await followRun(client, started, shell.json ? quiet : printer);
   printer.done();
   const exit = exitOfRun(followed);
@@ -44,7 +41,7 @@ export async function awaitRun(
 }
 
 /** What a parent would be told of the run: its last message. */
-export function lastMessage({ items }: Pick<Followed, "items">): string | null {
+function lastMessage({ items }: Pick<Followed, "items">): string | null {
   const last = items.findLast((item) => item.body.kind === "assistant_message");
   return last?.body.kind === "assistant_message" ? plainText(last.body.content) : null;
 }
@@ -73,7 +70,7 @@ function tell(shell: Shell, { end, run, items }: Followed): void {
       break;
     case "waiting":
       if (asked?.kind === "approval" && !process.stderr.isTTY) shell.note(`asks: ${plainText(asked.content)}`);
-      shell.note(`it waits for you: ropewalk ok ${run.threadId}, ropewalk no ${run.threadId}, or ropewalk answer ${run.threadId} TEXT`);
+      shell.note(`it waits for you; answer with: ropewalk ok ${run.threadId} (or no, or answer)`);
       break;
     case "ended":
       if (run.status === "interrupted") shell.note(`stopped${run.interruptReason === null ? "" : `: ${run.interruptReason}`}`);

@@ -8,45 +8,56 @@ import { clean, isTerminal } from "./terminal.ts";
  * on standard error, only where a person looks on.
  */
 export class RunPrinter implements RunListener {
-  /** What of the unfinished message stands on the screen. */
+  /** What of the unfinished message has been written already. */
   #shown = "";
-  readonly #print: (text: string) => void;
+  #isMidLine = false;
   readonly #note: (text: string) => void;
 
-  constructor(print: (text: string) => void, note: (text: string) => void) {
-    this.#print = print;
+  constructor(note: (text: string) => void) {
     this.#note = note;
   }
 
+  /** Whether a line of a message is unfinished: then nothing else may be written there. */
+  get isMidLine(): boolean {
+    return this.#isMidLine;
+  }
+
   onProgress(text: string): void {
-    if (!isTerminal()) return;
-    const whole = clean(text);
-    if (!whole.startsWith(this.#shown)) this.#breakOff();
-    process.stdout.write(whole.slice(this.#shown.length));
-    this.#shown = whole;
+    if (isTerminal()) this.#continue(clean(text));
   }
 
   onItem({ body }: TurnItem): void {
     if (body.kind === "assistant_message") {
-      const text = contentText(body.content);
-      if (!text.startsWith(this.#shown)) this.#breakOff();
-      this.#print(text.slice(this.#shown.length) || "\n");
+      this.#continue(contentText(body.content));
+      this.#endLine();
       this.#shown = "";
       return;
     }
     const line = body.kind === "user_message" ? null : activity(body);
     if (line === null || !process.stderr.isTTY) return;
-    this.#breakOff();
+    this.#endLine();
     this.#note(`· ${line}`);
   }
 
-  /** Ends a line that was not finished. */
-  #breakOff(): void {
-    if (this.#shown !== "") process.stdout.write("\n");
-    this.#shown = "";
+  done(): void {
+    this.#endLine();
   }
 
-  done(): void {
-    this.#breakOff();
+  /** Writes what of a message is new; all of it, on a line of its own, when it is another message than was begun. */
+  #continue(whole: string): void {
+    if (!whole.startsWith(this.#shown)) {
+      this.#endLine();
+      this.#shown = "";
+    }
+    const more = whole.slice(this.#shown.length);
+    if (more === "") return;
+    process.stdout.write(more);
+    this.#shown = whole;
+    this.#isMidLine = !more.endsWith("\n");
+  }
+
+  #endLine(): void {
+    if (this.#isMidLine) process.stdout.write("\n");
+    this.#isMidLine = false;
   }
 }

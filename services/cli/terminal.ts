@@ -28,7 +28,12 @@ export const oneLine = (text: string): string => clean(text).replace(/\s+/g, " "
 
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
-const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+let segmenter: Intl.Segmenter | null = null;
+/** What a reader takes for one character each. The tables for it are loaded only where a text needs them. */
+function graphemes(text: string): Iterable<{ segment: string }> {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return segmenter.segment(text);
+}
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
 const colours = /\u001b\[[0-9;]*m/g;
 
@@ -37,7 +42,7 @@ export function widthOf(text: string): number {
   const bare = text.replace(colours, "");
   if (/^[\x20-\x7e]*$/.test(bare)) return bare.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(bare)) width += wide.test(segment) ? 2 : 1;
+  for (const { segment } of graphemes(bare)) width += wide.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -46,7 +51,7 @@ export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let shown = "";
   let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of graphemes(text)) {
     used += wide.test(segment) ? 2 : 1;
     if (used > width - 1) break;
     shown += segment;

@@ -14,7 +14,7 @@ export async function textArgument(text: string | undefined, what: string): Prom
 }
 
 /** A file's text, or standard input's for `-`; strictly UTF-8, since anything else would be changed on its way. */
-export async function readText(file: string, what: string): Promise<string> {
+async function readText(file: string, what: string): Promise<string> {
   const bytes = await readBounded(file, what);
   if (!isUtf8(bytes)) throw illFormed(what);
   const text = bytes.toString("utf8");

@@ -1,12 +1,12 @@
-import { Agent, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { PublicCommand, Receipt, ResultOf } from "../../schemas/command.ts";
-import type { CommandId, HandoffId, LinkId, RequestId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
-import { type Refusal, refusal } from "../../schemas/refusal.ts";
+import type { ActorKind, CommandId, HandoffId, LinkId, RequestId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
+import type { Refusal } from "../../schemas/refusal.ts";
 import type * as answers from "./client/answers.ts";
 import { EnvironmentRefused } from "./client/failures.ts";
 import type { FeedLine } from "./client/feed-line.ts";
 import { type FollowOptions, follow } from "./client/follow.ts";
-import { type Call, call, readAll } from "./client/request.ts";
+import { type Call, call, http, readAll } from "./client/request.ts";
 import type { Noun } from "./references.ts";
 
 /** A repeat of a command under the same id does nothing; see {@link Receipt}. */
@@ -22,7 +22,7 @@ const commandMs = 120_000;
  */
 export class LocalClient {
   readonly dir: string;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 4 });
 
   constructor(dir: string) {
     this.dir = dir;
@@ -65,6 +65,7 @@ export class LocalClient {
   ): Promise<answers.ItemsAnswer> => this.#get(`/threads/${id}/items`, query);
   providerThreads = (id: ThreadId): Promise<answers.ProviderThreadsAnswer> => this.#get(`/threads/${id}/provider-threads`);
   threadRuns = (id: ThreadId): Promise<answers.RunsAnswer> => this.#get(`/threads/${id}/runs`);
+  checkpoints = (id: ThreadId): Promise<answers.CheckpointsAnswer> => this.#get(`/threads/${id}/checkpoints`);
   snapshot = (id: ThreadId, query: { limit?: number; newestFirst?: boolean } = {}): Promise<answers.SnapshotAnswer> =>
     this.#get(`/threads/${id}/snapshot`, query);
 
@@ -91,6 +92,8 @@ export class LocalClient {
     return this.#get(`/requests/${id}/wait`, query, query.timeoutMs + readMs);
   }
 
+  chart = (kind: ActorKind): Promise<answers.ChartAnswer> => this.#get(`/charts/${kind}`);
+
   async blob(digest: string): Promise<Buffer> {
     const incoming = await this.#call({ method: "GET", path: `/blobs/${digest}`, timeoutMs: readMs });
     await this.#check(incoming);
@@ -100,7 +103,7 @@ export class LocalClient {
   /** Committed changes after a commit, and from then on; see {@link follow}. */
   feed(options: FollowOptions): AsyncGenerator<FeedLine> {
     // A connection of its own: a feed never gives it back.
-    return follow({ dir: this.dir, agent: new Agent({ maxSockets: 1 }) }, (incoming) => this.#check(incoming), options);
+    return follow({ dir: this.dir, agent: new http.Agent({ maxSockets: 1 }) }, (incoming) => this.#check(incoming), options);
   }
 
   #call(what: Call): Promise<IncomingMessage> {
@@ -143,10 +146,9 @@ function refusalIn(text: string): Refusal | null {
   }
 }
 
-const strange = (status: number, text: string): Refusal =>
-  refusal(
-    "orchestration_error",
-    "strange_answer",
-    `the environment answered with status ${status}: ${text.slice(0, 200)}`,
-    "Report it with the output of ropewalk doctor.",
-  );
+const strange = (status: number, text: string): Refusal => ({
+  code: "orchestration_error",
+  reason: "strange_answer",
+  message: `the environment answered with status ${status}: ${text.slice(0, 200)}`,
+  hint: "Report it with the output of ropewalk doctor.",
+});

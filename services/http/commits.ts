@@ -2,7 +2,7 @@ import type { Change } from "../../schemas/feed.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 
 /** The changes of one commit, all of them. */
-export type CommitChanges = { commit: number; changes: Change[] };
+type CommitChanges = { commit: number; changes: Change[] };
 export type CommitPage = {
   commits: CommitChanges[];
   /** Everything up to this commit is in this page or was before it; commits that changed nothing a client sees have no entry. */

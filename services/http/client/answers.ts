@@ -13,7 +13,7 @@ import type { LinkAnswer } from "../../../schemas/wire.ts";
 import type { Health, LinkView, ProviderInstance, TransferStep } from "../../runtime/environment-api.ts";
 
 /** What each read answers; `commit` is the commit that it is the state of. */
-export type At<T> = { commit: number } & T;
+type At<T> = { commit: number } & T;
 export type EnvironmentAnswer = At<{ environment: { id: EnvironmentId; name: string; dir: string; pid: number; node: string } }>;
 export type HealthAnswer = At<{ health: Health }>;
 export type ThreadsAnswer = At<{ threads: AppThread[] }>;

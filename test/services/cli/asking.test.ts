@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { until, world } from "./rig.ts";
+import { lately, until, world } from "./rig.ts";
 
 const box = world();
 beforeAll(async () => {
@@ -73,7 +73,9 @@ test("a task is spawned, waited for, listed and shown; its child gets exactly th
     kind: "user_message",
     content: { text: "count the doors" },
   });
-  expect((await box.run("task", "list", "--parent", threadId)).stdout).toMatch(/^doors +[0-9a-f-]+ +done +here +just now$/m);
+  expect((await box.run("task", "list", "--parent", threadId)).stdout).toMatch(
+    new RegExp(`^doors +[0-9a-f-]+ +done +here +${lately}$`, "m"),
+  );
   expect((await box.run("task", "show", spawned.taskId)).stdout).toMatch(/status +done/);
   expect(await box.run("task", "wait", "@last")).toMatchObject({ code: 0, stdout: "ok: count the doors\n" });
   expect((await box.run("ls")).stdout).toMatch(/^└─ subagent: doors /m);

@@ -22,6 +22,7 @@ describe("wrong input ends with 2 (refused: 3), says what to do, and writes noth
   const unknown = "01a22d31-9dc2-7749-a2be-000000000000";
   const table: [what: string, args: (thread: string) => string[], code: number, refusal: object][] = [
     ["no such command", () => ["shwo", "x"], 2, { code: "invalid_request", reason: "usage" }],
+    ["a noun without its verb", () => ["task"], 2, { reason: "usage", message: "a command is missing" }],
     ["a missing argument", (t) => ["send", t], 2, { reason: "usage" }],
     ["an unknown option", () => ["ls", "--al"], 2, { reason: "usage", message: expect.stringContaining("--all") }],
     ["a choice that there is not", () => ["new", "--runtime-mode", "god"], 2, { reason: "usage" }],

@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Answer, until, world } from "./rig.ts";
+import { type Answer, lately, until, world } from "./rig.ts";
 
 const box = world();
 beforeAll(async () => {
@@ -43,7 +45,9 @@ describe("talking", () => {
     const sent = await box.json("send", threadId, "one", "--no-wait");
     expect(sent).toMatchObject({ ok: true, threadId, ordinal: 1, repeated: false });
     await until(async () => (await box.client.threadRuns(threadId)).runs[0]?.status === "completed");
-    expect((await box.run("run", "list", threadId)).stdout).toMatch(/^1 +[0-9a-f]{8} +done +scripted +0\.\d s +just now$/m);
+    expect((await box.run("run", "list", threadId)).stdout).toMatch(
+      new RegExp(`^1 +[0-9a-f]{8} +done +scripted +[\\d.]+ s +${lately}$`, "m"),
+    );
   });
 
   test("the same call under one request id does nothing twice", async () => {
@@ -62,6 +66,24 @@ describe("talking", () => {
     expect((await box.run("show", threadId)).stdout).not.toContain("\u001b");
   });
 });
+
+const script = "/usr/bin/script";
+test.skipIf(!existsSync(script))(
+  "on a terminal a message is written as it comes, each part once, and what the run does stands between",
+  async () => {
+    const threadId = await box.thread("");
+    const bin = new URL("../../../bin/ropewalk.js", import.meta.url).pathname;
+    const line = `'${process.execPath}' '${bin}' --dir '${box.dir}' send ${threadId} 'in parts'`;
+    const { stdout, status } = spawnSync(script, ["-qec", line, "/dev/null"], {
+      encoding: "utf8",
+      env: { PATH: process.env.PATH, TERM: "xterm" },
+    });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours, and the line that tells of waiting, are taken out
+    const seen = stdout.replace(/\r\u001b\[K(\u001b\[2m[^\n]*?\u001b\[22m)?/g, "").replace(/\u001b\[\d+m/g, "");
+    expect(seen.replaceAll("\r\n", "\n").trimStart()).toBe("one two\n· ran make all\nthree four\n");
+    expect(status).toBe(0);
+  },
+);
 
 describe("showing", () => {
   test("show tells who said what, in words, and --json has the whole snapshot with its commit", async () => {
@@ -100,8 +122,8 @@ describe("showing", () => {
     const { stdout } = await box.run("ls");
     const lines = stdout.split("\n");
     const trunk = lines.findIndex((line) => line.startsWith("Trunk "));
-    expect(lines[trunk]).toMatch(/^Trunk +[0-9a-f-]{8,36} +idle +1 run +scripted +just now$/);
-    expect(lines[trunk + 1]).toMatch(/^└─ fork: Branch +[0-9a-f-]{8,36} +idle +0 runs +- +just now$/);
+    expect(lines[trunk]).toMatch(new RegExp(`^Trunk +[0-9a-f-]{8,36} +idle +1 run +scripted +${lately}$`));
+    expect(lines[trunk + 1]).toMatch(new RegExp(`^└─ fork: Branch +[0-9a-f-]{8,36} +idle +0 runs +- +${lately}$`));
     const short = /Branch +(\S+)/.exec(stdout)?.[1] ?? "";
     expect((await box.client.resolve("thread", { ref: short })).ids).toEqual([fork]);
     expect((await box.run("archive", fork)).stdout).toBe("archived\n");

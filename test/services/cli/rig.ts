@@ -16,6 +16,9 @@ export type Answer = any;
 export type Ended = { code: number | null; stdout: string; stderr: string /** The one JSON document of `--json`. */; json: Answer };
 export type Running = { child: ChildProcess; stdout: () => string; stderr: () => string; ended: Promise<Ended> };
 
+/** How long ago something is that this test has made, for a pattern. */
+export const lately = "(just now|\\d+ (second|minute)s? ago)";
+
 const rules = [
   {
     match: { contains: "approve" },
@@ -30,6 +33,17 @@ const rules = [
   {
     match: { contains: "busy" },
     steps: [{ command: { command: "make all", output: "built", exitCode: 0 } }, { reasoning: "I wonder" }, { text: "built it" }],
+  },
+  {
+    match: { contains: "in parts" },
+    steps: [
+      { delta: "one two\n" },
+      { delay: 700 },
+      { command: { command: "make all", exitCode: 0 } },
+      { delta: "three " },
+      { delay: 700 },
+      { text: "four" },
+    ],
   },
   { match: { regex: "secret (\\w+)" }, steps: [{ text: "noted $1" }] },
 ];

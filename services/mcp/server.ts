@@ -1,0 +1,123 @@
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server, type ServerContext } from "@modelcontextprotocol/server";
+import { v7 } from "uuid";
+import type { PublicCommand } from "../../schemas/command.ts";
+import type { CommandId } from "../../schemas/ids.ts";
+import type { Environment } from "../runtime/environment-api.ts";
+import { type McpAccess, Sight, type ToolCaller } from "./access.ts";
+import { refusedAnswer } from "./answer.ts";
+import { callTool } from "./call.ts";
+import { listing, type Profile, toolNamed } from "./catalogue.ts";
+import { commandId } from "./command-id.ts";
+import { instructions } from "./instructions.ts";
+import { ToolRefused, toldOf } from "./refused.ts";
+import { listResources, readResource, resourceTemplates } from "./resources.ts";
+import { type NewsOf, offerSubscriptions, tellAll } from "./subscriptions.ts";
+import type { ThreadNews } from "./thread-news.ts";
+import type { Done, ToolContext } from "./tool.ts";
+import { parseUri } from "./uris.ts";
+
+export type McpParts = {
+  environment: Environment;
+  access: McpAccess;
+  news: ThreadNews;
+  /** The package's version, which a client is told. */
+  version: string;
+  /** Told of errors that nobody foresaw. */
+  onError?: ((error: unknown) => void) | undefined;
+};
+
+export type ServerRole = {
+  /** Who calls now, or, without a request, whose connection it is. Throws a refusal when nobody vouches for it any more. */
+  caller(context: ServerContext | null): ToolCaller | Promise<ToolCaller>;
+  profile: Profile;
+  /**
+   * How changed threads are told: to who asked by `resources/subscribe`, each one (something in front chooses), or not
+   * here (each server answers one request).
+   */
+  news: "subscribed" | "every" | "none";
+};
+
+/** One MCP server for one serving unit: a session, a stream, or a single request. Both revisions of the protocol. */
+export function createMcpServer(parts: McpParts, role: ServerRole): Server {
+  const { environment, access } = parts;
+  const server = new Server(
+    { name: "ropewalk", title: `ropewalk: ${environment.name}`, version: parts.version },
+    { capabilities: { tools: {}, resources: role.news === "none" ? {} : { subscribe: true } }, instructions },
+  );
+  const onError = (error: unknown) => parts.onError?.(error);
+  const reading = (caller: ToolCaller) => ({ environment, sight: new Sight(environment, access, caller) });
+
+  server.setRequestHandler("tools/list", () => ({ tools: listing(role.profile) }));
+  server.setRequestHandler("tools/call", async ({ params }, ctx) => {
+    const tool = toolNamed(params.name);
+    if (tool === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${params.name}`);
+    let caller: ToolCaller;
+    try {
+      caller = await role.caller(ctx);
+    } catch (error) {
+      return refusedAnswer(toldOf(error));
+    }
+    return callTool(tool, params.arguments, contextOf(environment, caller, reading(caller).sight, ctx), onError);
+  });
+
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates }));
+  server.setRequestHandler("resources/list", async ({ params }, ctx) =>
+    asProtocol(onError, async () => listResources(reading(await role.caller(ctx)), params?.cursor)),
+  );
+  server.setRequestHandler("resources/read", async ({ params }, ctx) =>
+    asProtocol(onError, async () => {
+      const read = readResource(reading(await role.caller(ctx)), params.uri);
+      if (read === null) throw new ResourceNotFoundError(params.uri);
+      return read;
+    }),
+  );
+  if (role.news !== "none") (role.news === "every" ? tellAll : offerSubscriptions)(server, newsOf(parts, role));
+  return server;
+}
+
+function newsOf({ environment, access, news }: McpParts, role: ServerRole): NewsOf {
+  return {
+    news,
+    sight: async (ctx) => new Sight(environment, access, await role.caller(ctx)),
+    tells(sight, uri) {
+      const name = parseUri(uri);
+      const thread = name?.kind === "thread" ? environment.threads.get(name.threadId) : null;
+      return thread !== null && sight.sees(thread);
+    },
+  };
+}
+
+function contextOf(environment: Environment, caller: ToolCaller, sight: Sight, ctx: ServerContext): ToolContext {
+  const progressToken = ctx.mcpReq._meta?.progressToken;
+  return {
+    environment,
+    caller,
+    sight,
+    signal: ctx.mcpReq.signal,
+    progress(done, total, message) {
+      if (progressToken === undefined || ctx.mcpReq.signal.aborted) return;
+      const params = { progressToken, progress: done, total, message };
+      // Who asked may be gone; that is for the transport to notice.
+      void ctx.mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+    },
+    async dispatch<C extends PublicCommand>(command: C, clientRequestId: string | null, part?: string): Promise<Done<C>> {
+      const id = clientRequestId === null ? (`cmd:mcp:${v7()}` as CommandId) : commandId(caller, clientRequestId, part);
+      const receipt = await environment.dispatch(command, { id, caller });
+      if (!receipt.ok) throw new ToolRefused(receipt.refusal);
+      return { result: receipt.result as Done<C>["result"], repeated: receipt.repeated };
+    },
+  };
+}
+
+/** Reads of resources have no structured refusal: what cannot be read is told as the protocol's own error. */
+async function asProtocol<T>(onError: (error: unknown) => void, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    if (!(error instanceof ToolRefused)) onError(error);
+    const { code, reason, message, hint } = toldOf(error);
+    const fault = code === "orchestration_error" ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams;
+    throw new ProtocolError(fault, `${message} ${hint}`, { code, reason, hint });
+  }
+}

@@ -1,0 +1,48 @@
+import type { Duplex } from "node:stream";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { limits } from "../../schemas/limits.ts";
+import type { Environment } from "../runtime/environment-api.ts";
+import { type McpAccess, narrowed } from "./access.ts";
+import type { Profile } from "./catalogue.ts";
+import { refuse } from "./refused.ts";
+import { createMcpServer, type McpParts } from "./server.ts";
+import { ThreadNews } from "./thread-news.ts";
+
+export type McpStreamOptions = {
+  version?: string;
+  /** How many tools are listed; default small for a thread's agent, full for the others. */
+  profile?: Profile | undefined;
+  onError?: (error: unknown) => void;
+};
+
+/**
+ * Serves MCP over one byte stream, a JSON document a line: what `ropewalk mcp` puts between an agent's standard input and
+ * output and the environment's socket. `request` is what opened it; who that is, is asked anew for each call, so that a
+ * token that was revoked meanwhile calls nothing more. Ends with the stream.
+ */
+export function serveMcpStream(
+  environment: Environment,
+  access: McpAccess,
+  stream: Duplex,
+  request: Request,
+  options: McpStreamOptions = {},
+): { close(): Promise<void> } {
+  const news = new ThreadNews(environment);
+  const parts: McpParts = { environment, access, news, version: options.version ?? "0.0.0", onError: options.onError };
+  const caller = async () => {
+    const known = await access.authenticate(request);
+    if (known === null) refuse("capability_denied", "token_revoked", "nobody vouches for this caller any more", "Connect anew.");
+    return narrowed(known, request.headers);
+  };
+  const transport = new StdioServerTransport(stream, stream, { maxBufferSize: limits.importRequestBytes * 2 });
+  const handle = serveStdio(
+    async ({ era }) => {
+      const profile = options.profile ?? ((await caller()).kind === "thread" ? "small" : "full");
+      return createMcpServer(parts, { caller, profile, news: era === "modern" ? "every" : "subscribed" });
+    },
+    { transport, onerror: (error) => options.onError?.(error) },
+  );
+  stream.once("close", () => void handle.close().catch(() => {}));
+  stream.once("error", () => stream.destroy());
+  return handle;
+}

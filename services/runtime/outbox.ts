@@ -56,8 +56,8 @@ export class Outbox implements Outgoing {
     this.ask(emission.to, emission.requestId, emission.request, emission.request.kind === "task.cancel" ? emission.request.taskId : "");
   }
 
-  /** Asks a peer; the request stays open until its answer comes. `subject` is who waits for it. */
-  ask(to: EnvironmentId, requestId: RequestId, request: LinkRequest, subject: string): void {
+  /** Asks a peer; the request stays open until its answer comes. `subject` is who waits for it. Returns the message's bytes. */
+  ask(to: EnvironmentId, requestId: RequestId, request: LinkRequest, subject: string): number {
     const linkId = this.#linkTo(to);
     // Cancelling is never held back: it makes the peer's work less.
     if (request.kind !== "task.cancel" && this.#overlay.outboxCount(linkId) >= this.#settings.linkBacklog)
@@ -68,11 +68,11 @@ export class Outbox implements Outgoing {
         "Wait until the peer is reachable again: ropewalk link list",
       );
     this.#overlay.putOutgoingRequest({ requestId, environmentId: to, kind: request.kind, subject, answer: null });
-    this.write(to, { type: "request", requestId, request });
+    return this.write(to, { type: "request", requestId, request });
   }
 
-  /** Appends a message to the peer's direction. */
-  write(to: EnvironmentId, body: LinkBody): void {
+  /** Appends a message to the peer's direction. Returns its bytes. */
+  write(to: EnvironmentId, body: LinkBody): number {
     const linkId = this.#linkTo(to);
     const row = this.#overlay.link(linkId) ?? newLinkRow(linkId, this.#overlay.store.incarnation);
     const text = JSON.stringify(body);
@@ -88,6 +88,7 @@ export class Outbox implements Outgoing {
       body: text,
       digest,
     });
+    return Buffer.byteLength(text);
   }
 
   #linkTo(environmentId: EnvironmentId): LinkId {

@@ -20,8 +20,11 @@ export type DispatcherRig = {
   newThread(title?: string): Promise<ThreadId>;
 };
 
-/** The real dispatcher over a store, without effects, providers and links. */
-export function dispatcherRig(store: Store, options: { clock?: Clock; config?: Partial<EnvironmentConfig> } = {}): DispatcherRig {
+/** The real dispatcher over a store, without effects, providers and links. Time does not end its batches unless asked to. */
+export function dispatcherRig(
+  store: Store,
+  options: { clock?: Clock; config?: Partial<EnvironmentConfig>; batch?: { commands: number; ms: number } } = {},
+): DispatcherRig {
   const config: EnvironmentConfig = {
     environment: { id: ids.next("env"), name: "rig" },
     providers: { p1: { kind: "scripted" } },
@@ -42,6 +45,7 @@ export function dispatcherRig(store: Store, options: { clock?: Clock; config?: P
     scratch: { projectId: ids.next("project"), path: "/scratch" },
     onCommitted: (committed) => commits.push(committed),
     onFatal: (failure) => fatal.push(failure),
+    batch: options.batch ?? { commands: 128, ms: Number.POSITIVE_INFINITY },
   });
   const send = (command: PublicCommand, id: CommandId = ids.next("cmd"), caller: Caller = { kind: "user" }) =>
     dispatcher.dispatch(command, { id, caller });

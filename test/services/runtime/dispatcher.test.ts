@@ -183,6 +183,14 @@ describe("commands that arrive together", () => {
     expect(titles).toEqual(Array.from({ length: 1_000 }, (_, i) => String(i)));
   });
 
+  test("are written as soon as deciding them has taken its time, one at least with every commit", async () => {
+    const store = openMemoryStore();
+    onTestFinished(() => store.close());
+    const r = dispatcherRig(store, { batch: { commands: 128, ms: 0 } });
+    const receipts = await Promise.all(["a", "b", "c"].map((title) => r.send(create(title))));
+    expect(receipts.map((x) => x.ok && x.commit)).toEqual([1, 2, 3]);
+  });
+
   test("a refused one leaves nothing and does not disturb its neighbours, also when it had got half-way", async () => {
     const r = rig();
     const threadId = await r.newThread();

@@ -156,13 +156,14 @@ async function compose(
   }
   await recover(store, dispatcher, effects);
   const links = await startLinks(options, settings, keys.keys, ledger, clock, log);
-  const door = new Door({ store, dispatcher, ids, facts: gitFacts });
+  const door = new Door({ store, dispatcher, ids, facts: gitFacts, maxBytes: settings.importRequestBytes });
 
   return {
     id: settings.environmentId,
     name: settings.config.environment.name,
     dir,
     dispatch: (command, given) => door.dispatch(command, given),
+    dispatchText: (json, given) => door.dispatchText(json, given),
     async send(command, given) {
       const receipt = await door.dispatch(command, given);
       if (!receipt.ok) throw new CommandRefused(receipt.refusal);

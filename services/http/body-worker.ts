@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { parseBody } from "./body-text.ts";
+import { parseBody } from "../runtime/json-text.ts";
 
 /** Parses one large body away from the main thread (decision 17), then ends. */
 parentPort?.once("message", (bytes: Uint8Array) => {

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { limits } from "../../schemas/limits.ts";
-import { type ParsedBody, parseBody } from "./body-text.ts";
+import { type ParsedBody, parseBody } from "../runtime/json-text.ts";
 import { invalid } from "./statuses.ts";
 
 /** The parsed JSON of a request's body. Throws the refusal of one that is larger than `maxBytes`, cut off, or not JSON. */

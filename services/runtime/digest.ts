@@ -13,8 +13,19 @@ export function payloadDigest(value: unknown): string {
   return measuredDigest(value).digest;
 }
 
+export type MeasuredDigest = { digest: string; bytes: number };
+
+const known = new WeakMap<object, MeasuredDigest>();
+
+/** What was worked out elsewhere, off the main thread, of a value that nobody changes. */
+export function rememberDigest(value: object, measured: MeasuredDigest): void {
+  known.set(value, measured);
+}
+
 /** The same with the size of what was digested: bytes of UTF-8. */
-export function measuredDigest(value: unknown): { digest: string; bytes: number } {
+export function measuredDigest(value: unknown): MeasuredDigest {
+  const before = typeof value === "object" && value !== null ? known.get(value) : undefined;
+  if (before !== undefined) return before;
   const json = canonicalJson(value);
   return { digest: createHash("sha256").update(json).digest("hex"), bytes: Buffer.byteLength(json) };
 }

@@ -1,61 +1,98 @@
-import type { z } from "zod";
 import { Caller, PublicCommand, type Receipt } from "../../schemas/command.ts";
 import { CommandId } from "../../schemas/ids.ts";
-import { refusal } from "../../schemas/refusal.ts";
+import { limits } from "../../schemas/limits.ts";
+import { type Refusal, refusal } from "../../schemas/refusal.ts";
 import { accessRefusal, commandAccess } from "./command-access.ts";
+import { whatIsWrong } from "./command-text.ts";
+import { rememberDigest } from "./digest.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { DispatchOptions } from "./environment-api.ts";
-import { type FactFinder, factsFor } from "./facts.ts";
+import { type FactFinder, type Facts, factsFor } from "./facts.ts";
+import { readCommand } from "./large-commands.ts";
 import type { Identifiers } from "./ports/identifiers.ts";
 import type { Store } from "./ports/store.ts";
+
+export type DoorOptions = {
+  store: Store;
+  dispatcher: Dispatcher;
+  ids: Identifiers;
+  facts: FactFinder;
+  /** Size of the largest text that is taken, in bytes of UTF-8; default 64 MiB. */
+  maxBytes?: number;
+};
 
 /**
  * Where commands of people, agents and programs come in: checked, then given the facts about the outside that deciding
  * them needs, then dispatched. Whatever is wrong with them is an answer, never an exception.
  */
 export class Door {
-  readonly #store: Store;
-  readonly #dispatcher: Dispatcher;
-  readonly #ids: Identifiers;
-  readonly #facts: FactFinder;
+  readonly #o: DoorOptions;
 
-  constructor(options: { store: Store; dispatcher: Dispatcher; ids: Identifiers; facts: FactFinder }) {
-    this.#store = options.store;
-    this.#dispatcher = options.dispatcher;
-    this.#ids = options.ids;
-    this.#facts = options.facts;
+  constructor(options: DoorOptions) {
+    this.#o = options;
   }
 
   async dispatch(input: unknown, options: DispatchOptions = {}): Promise<Receipt> {
-    const id = options.id === undefined ? this.#ids.next("cmd") : CommandId.safeParse(options.id).data;
-    if (id === undefined) return refuse(this.#ids.next("cmd"), "a command id looks like cmd:<uuid>");
+    const id = options.id === undefined ? this.#o.ids.next("cmd") : CommandId.safeParse(options.id).data;
+    if (id === undefined) return malformed(this.#o.ids.next("cmd"), "malformed", "a command id looks like cmd:<uuid>");
     const command = PublicCommand.safeParse(input);
-    if (!command.success) return refuse(id, issuesOf(command.error), overLimit(command.error));
-    const caller = Caller.safeParse(options.caller ?? { kind: "user" });
-    if (!caller.success) return refuse(id, issuesOf(caller.error));
-    const denied = accessRefusal(caller.data, commandAccess[command.data.type]);
-    if (denied !== null) return { ok: false, commandId: id, refusal: denied, repeated: false };
-    const facts = await factsFor(command.data, this.#store, this.#facts);
-    return this.#dispatcher.dispatch(command.data, { id, caller: caller.data, facts });
+    if (!command.success) {
+      const { reason, message } = whatIsWrong(command.error, "command");
+      return malformed(id, reason, message);
+    }
+    return this.#take(command.data, id, options.caller);
+  }
+
+  /**
+   * The same for a command as JSON text, `{"id": …, "command": …}`. One of more than `limits.workerBodyBytes` is read,
+   * checked and digested off the main thread (decision 17).
+   */
+  async dispatchText(json: string | Uint8Array, options: Pick<DispatchOptions, "caller"> = {}): Promise<Receipt> {
+    const bytes = typeof json === "string" ? Buffer.byteLength(json) : json.byteLength;
+    const maxBytes = this.#o.maxBytes ?? limits.importRequestBytes;
+    if (bytes > maxBytes)
+      return malformed(this.#o.ids.next("cmd"), "limit_exceeded", `the command has ${bytes} bytes, importRequestBytes allows ${maxBytes}`);
+    try {
+      const read = await readCommand(json, bytes, limits.workerBodyBytes);
+      const id = read.id ?? this.#o.ids.next("cmd");
+      if (!read.ok) return malformed(id, read.reason, read.message);
+      if (read.importDigest !== null && read.command.type === "thread.import") rememberDigest(read.command.import, read.importDigest);
+      return await this.#take(read.command, id, options.caller, read.digest);
+    } catch (error) {
+      return refused(this.#o.ids.next("cmd"), troubleReading(error));
+    }
+  }
+
+  async #take(command: PublicCommand, id: CommandId, given: Caller | undefined, digest?: string): Promise<Receipt> {
+    const caller = Caller.safeParse(given ?? { kind: "user" });
+    if (!caller.success) return malformed(id, "malformed", whatIsWrong(caller.error, "caller").message);
+    const denied = accessRefusal(caller.data, commandAccess[command.type]);
+    if (denied !== null) return refused(id, denied);
+    let facts: Facts;
+    try {
+      // A repeat is answered without another look at the outside.
+      facts = this.#o.store.receipt(id) === null ? await factsFor(command, this.#o.store, this.#o.facts) : new Map();
+    } catch (error) {
+      return refused(id, troubleReading(error));
+    }
+    return this.#o.dispatcher.dispatch(command, { id, caller: caller.data, facts, ...(digest === undefined ? {} : { digest }) });
   }
 }
 
-function refuse(commandId: CommandId, message: string, reason = "malformed"): Receipt {
+const refused = (commandId: CommandId, what: Refusal): Receipt => ({ ok: false, commandId, refusal: what, repeated: false });
+
+function malformed(commandId: CommandId, reason: string, message: string): Receipt {
   const hint =
     reason === "limit_exceeded"
       ? "Make it shorter; the limits are in the reference of commands."
       : "Correct the named members; the reference of commands has their shapes.";
-  return { ok: false, commandId, refusal: refusal("invalid_request", reason, message, hint), repeated: false };
+  return refused(commandId, refusal("invalid_request", reason, message, hint));
 }
 
-function issuesOf(error: z.ZodError): string {
-  return error.issues
-    .slice(0, 3)
-    .map((i) => `${i.path.join(".") || "command"}: ${i.message}`)
-    .join("; ");
-}
-
-/** A limit of the contract is named as one. */
-function overLimit(error: z.ZodError): string {
-  return error.issues.some((i) => i.code === "too_big") ? "limit_exceeded" : "malformed";
-}
+const troubleReading = (error: unknown) =>
+  refusal(
+    "orchestration_error",
+    "not_looked_up",
+    error instanceof Error ? error.message : String(error),
+    "Try again; see ropewalk doctor.",
+  );

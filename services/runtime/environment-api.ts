@@ -42,6 +42,11 @@ export interface Environment {
    * `caller` defaults to the person at the keyboard. Anything malformed is answered with `invalid_request`.
    */
   dispatch(command: unknown, options?: DispatchOptions): Promise<Receipt>;
+  /**
+   * Like {@link dispatch} for JSON text, `{"id": …, "command": …}` (the id may be left out). A large one is read, checked
+   * and digested off the main thread; one beyond `limits.importRequestBytes` is refused with `limit_exceeded`.
+   */
+  dispatchText(json: string | Uint8Array, options?: Pick<DispatchOptions, "caller">): Promise<Receipt>;
   /** Like {@link dispatch}, typed by the command; throws {@link CommandRefused} instead of returning a refusal. */
   send<C extends PublicCommand>(command: C, options?: DispatchOptions): Promise<ResultOf[C["type"]]>;
 

@@ -4,10 +4,10 @@ export type ParsedBody = { ok: true; value: unknown } | { ok: false; reason: "il
  * JSON from bytes, strictly: bytes that are no UTF-8 and escapes of lone surrogates are refused, since the store would
  * keep U+FFFD in their place without a word (decision 15).
  */
-export function parseBody(bytes: Uint8Array): ParsedBody {
+export function parseBody(body: Uint8Array | string): ParsedBody {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = typeof body === "string" ? body : new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch {
     return { ok: false, reason: "ill_formed_unicode", message: "the body is not UTF-8" };
   }
@@ -17,8 +17,8 @@ export function parseBody(bytes: Uint8Array): ParsedBody {
   } catch (error) {
     return { ok: false, reason: "malformed_json", message: `the body is not JSON: ${(error as Error).message}` };
   }
-  // Bytes that are UTF-8 hold no surrogates; only an escape can bring one in.
-  const path = /\\u[dD][89a-fA-F]/.test(text) ? illFormedAt(value) : null;
+  // Bytes that are UTF-8 hold no lone surrogates; only an escape, or a text that never was bytes, can bring one in.
+  const path = !text.isWellFormed() || /\\u[dD][89a-fA-F]/.test(text) ? illFormedAt(value) : null;
   if (path !== null) return { ok: false, reason: "ill_formed_unicode", message: `${path} is not well-formed Unicode (a lone surrogate)` };
   return { ok: true, value };
 }

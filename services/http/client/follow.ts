@@ -46,8 +46,8 @@ export async function* follow(
       if (!(error instanceof EnvironmentUnreachable)) throw error;
       lost ??= performance.now();
       if (performance.now() - lost > patienceMs) throw error;
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
+    await pause(retryMs, signal);
   }
 }
 
@@ -64,10 +64,23 @@ async function* linesOf(incoming: IncomingMessage): AsyncGenerator<FeedLine> {
       rest = lines.pop() ?? "";
       for (const line of lines) if (line !== "") yield JSON.parse(line) as FeedLine;
     }
-  } catch {
-    // Broken off: the caller comes back for the rest.
+  } catch (error) {
+    // Broken off: the caller comes back for the rest. A line that cannot be read would come again.
+    if (error instanceof SyntaxError) throw error;
   } finally {
     clearTimeout(silence);
     incoming.destroy();
   }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done, { once: true });
+    function done() {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    }
+  });
 }

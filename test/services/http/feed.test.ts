@@ -70,8 +70,8 @@ test("a snapshot at a commit and the feed after it tell every change once, in or
 });
 
 test("a page ends only between commits, whatever its size, also inside one large commit", async () => {
-  const at = await home();
-  const messages = Array.from({ length: 300 }, (_, n) => ({ role: "user" as const, text: `message ${n}` }));
+  const at = await served();
+  const messages = Array.from({ length: 600 }, (_, n) => ({ role: "user" as const, text: `message ${n}` }));
   await at.send({ type: "thread.import", import: { handoffId: "h", sourceEnvironmentId: "e", sourceThreadId: "t", messages } });
   await at.thread("one", "two");
   const all = keys(at.environment.changes(0, 100_000));
@@ -86,6 +86,8 @@ test("a page ends only between commits, whatever its size, also inside one large
     }
     expect(told, `pages of ${size}`).toEqual(all);
   }
+  // A feed is synchronized once it has told all pages, not the first.
+  expect(keys(changesIn(await collect(at.client, 0, (line) => line.type === "synchronized")))).toEqual(all);
 });
 
 test("the feed of a thread tells what concerns it and its unfinished text, and nothing of others", async () => {
@@ -127,6 +129,9 @@ test("a reader that does not read holds nothing up and is told everything once i
     if (tail.includes(`{"type":"commit","commit":${at.environment.lastCommit},`) && tail.endsWith("\n")) break;
   }
   expect(keys(changesIn(linesOf(told)))).toEqual(keys(at.environment.changes(0, 100_000)));
+  // The client puts lines together that come in many pieces.
+  const lines = await collect(at.client, 0, (line) => line.type === "synchronized");
+  expect(keys(changesIn(lines))).toEqual(keys(at.environment.changes(0, 100_000)));
 });
 const linesOf = (told: string) => told.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as FeedLine]));
 
@@ -141,6 +146,8 @@ test("closing the server ends open feeds and does not wait for connections that 
   await at.stop();
   await ended;
   expect(performance.now() - before).toBeLessThan(5_000);
+  // Ended, not cut off.
+  expect(feed.complete).toBe(true);
   silent.destroy();
 });
 

@@ -71,6 +71,7 @@ test("a snapshot at a commit and the feed after it tell every change once, in or
 
 test("a page ends only between commits, whatever its size, also inside one large commit", async () => {
   const at = await served();
+  await at.thread("zero");
   const messages = Array.from({ length: 600 }, (_, n) => ({ role: "user" as const, text: `message ${n}` }));
   await at.send({ type: "thread.import", import: { handoffId: "h", sourceEnvironmentId: "e", sourceThreadId: "t", messages } });
   await at.thread("one", "two");

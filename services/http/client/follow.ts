@@ -55,14 +55,19 @@ export async function* follow(
 async function* linesOf(incoming: IncomingMessage): AsyncGenerator<FeedLine> {
   const silence = setTimeout(() => incoming.destroy(), silenceMs);
   // Node's line reader would give out the unfinished rest as a line; every line of the feed ends with its own newline.
-  let rest = "";
+  // The rest is kept in pieces: a large line comes in many, and none of them is to be looked through twice.
+  let rest: string[] = [];
   incoming.setEncoding("utf8");
   try {
-    for await (const chunk of incoming) {
+    for await (const chunk of incoming as AsyncIterable<string>) {
       silence.refresh();
-      const lines = (rest + chunk).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) if (line !== "") yield JSON.parse(line) as FeedLine;
+      const [first = "", ...more] = chunk.split("\n");
+      rest.push(first);
+      for (const next of more) {
+        const line = rest.join("");
+        rest = [next];
+        if (line !== "") yield JSON.parse(line) as FeedLine;
+      }
     }
   } catch (error) {
     // Broken off: the caller comes back for the rest. A line that cannot be read would come again.

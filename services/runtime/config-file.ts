@@ -1,60 +1,99 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { EnvironmentConfig } from "../../schemas/config.ts";
-import { type Refusal, refusal } from "../../schemas/refusal.ts";
+import { type Refusal, type RefusalCode, refusal } from "../../schemas/refusal.ts";
 import { systemIdentifiers } from "./system-identifiers.ts";
 
 export type ConfigResult = { ok: true; config: EnvironmentConfig; created: boolean } | { ok: false; refusal: Refusal };
 
-/** `config.json` of a folder; made with the environment when there is none. Every member is checked, none is guessed. */
+/**
+ * `config.json` of a folder; made with the environment when there is none. Every member is checked, none is guessed, and
+ * whatever is wrong is an answer that names the file and the member.
+ */
 export function loadOrCreateConfig(dir: string): ConfigResult {
   const path = join(dir, "config.json");
-  if (!existsSync(path)) {
-    const config = freshConfig();
-    writeConfig(dir, config);
-    return { ok: true, config, created: true };
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      return refused("config_unreadable", `${path} cannot be read: ${why(error)}`, "Check its owner and rights.");
+    return createConfig(dir, path);
   }
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(path, "utf8"));
+    // Some editors put a byte order mark in front.
+    parsed = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch (error) {
-    return {
-      ok: false,
-      refusal: refusal(
-        "invalid_request",
-        "config_unreadable",
-        `${path} is not JSON: ${error instanceof Error ? error.message : error}`,
-        "Correct it, or move it away to have a fresh one made.",
-      ),
-    };
+    return refused("config_unreadable", `${path} is not JSON: ${why(error)}`, "Correct it, or move it away to have a fresh one made.");
   }
   const checked = EnvironmentConfig.safeParse(parsed);
-  if (checked.success) return { ok: true, config: checked.data, created: false };
-  const issues = checked.error.issues.slice(0, 5).map((i) => `${i.path.join(".") || "(top)"}: ${i.message}`);
-  return {
-    ok: false,
-    refusal: refusal(
-      "invalid_request",
-      "config_invalid",
-      `${path}: ${issues.join("; ")}`,
-      "Correct the named members; see the configuration page of the guide.",
-    ),
-  };
+  const issues = checked.success
+    ? repeatedLinks(checked.data)
+    : checked.error.issues.slice(0, 5).map((i) => `${i.path.map(String).join(".") || "(top)"}: ${i.message}`);
+  if (checked.success && issues.length === 0) return { ok: true, config: checked.data, created: false };
+  return refused("config_invalid", `${path}: ${issues.join("; ")}`, "Correct the named members; see the configuration page of the guide.");
 }
 
-/** Written whole or not at all. */
-export function writeConfig(dir: string, config: EnvironmentConfig): void {
-  const path = join(dir, "config.json");
-  const fd = openSync(`${path}.new`, "w", 0o600);
+function createConfig(dir: string, path: string): ConfigResult {
+  const config = freshConfig();
   try {
-    writeFileSync(fd, `${JSON.stringify(config, null, 2)}\n`);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
+    writeConfig(dir, config);
+  } catch (error) {
+    return refused(
+      "config_unwritable",
+      `${path} cannot be made: ${why(error)}`,
+      "Check the folder's owner and rights, and its free space.",
+      "orchestration_error",
+    );
   }
-  renameSync(`${path}.new`, path);
+  return { ok: true, config, created: true };
 }
+
+/** Two links of one id, or to one peer, would take each other's messages. */
+function repeatedLinks({ links }: EnvironmentConfig): string[] {
+  return links.flatMap((link, i) => {
+    const before = links.slice(0, i);
+    if (before.some((l) => l.id === link.id)) return [`links.${i}.id: ${link.id} is there twice`];
+    return before.some((l) => l.peer.environmentId === link.peer.environmentId)
+      ? [`links.${i}.peer: a link to ${link.peer.environmentId} is there already`]
+      : [];
+  });
+}
+
+/** Written whole or not at all. A link to a file elsewhere stays a link, and that file is written. */
+export function writeConfig(dir: string, config: EnvironmentConfig): void {
+  const path = realPath(join(dir, "config.json"));
+  const fresh = `${path}.new`;
+  try {
+    const fd = openSync(fresh, "w", 0o600);
+    try {
+      writeFileSync(fd, `${JSON.stringify(config, null, 2)}\n`);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+const why = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const refused = (reason: string, message: string, hint: string, code: RefusalCode = "invalid_request"): ConfigResult => ({
+  ok: false,
+  refusal: refusal(code, reason, message, hint),
+});
 
 /** An environment of this machine, with Codex as the agent that most people have, and no links. */
 export function freshConfig(): EnvironmentConfig {

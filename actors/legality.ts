@@ -5,7 +5,7 @@ import { definitionOf, leavesOf, transitionsFor } from "./definition.ts";
  * What an event does in a state: `accept` always, `guarded` only when a guard lets it (and else is ignored or refused),
  * `ignore` is declared to change nothing, `illegal` is refused. `targets` lists where it can lead; `(same)` where the state stays.
  */
-export type Cell = { verdict: "accept" | "guarded, else ignored" | "guarded, else refused" | "ignore" | "illegal"; targets: string[] };
+type Cell = { verdict: "accept" | "guarded, else ignored" | "guarded, else refused" | "ignore" | "illegal"; targets: string[] };
 export type LegalityTable = Record<string, Record<string, Cell>>;
 
 /** The whole table, state by event, read off the machine itself. */

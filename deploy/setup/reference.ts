@@ -20,7 +20,7 @@ export function renderReference(): Map<string, string> {
 }
 
 function commandLine(): string {
-  const program = createProgram();
+  const program = createProgram(() => {});
   program.addCommand(demoCommand());
   const codes = Object.entries(exitCode).map(([name, code]) => `| ${code} | ${name.replaceAll(/([A-Z])/g, " $1").toLowerCase()} |`);
   return `# The command line

@@ -32,7 +32,7 @@ export type HandoffSubject =
   | { about: "checkpoint"; workspaceRef: string | null };
 
 /** A handoff but for its ids and its time. `exact` false: `size` is a bound that was known without counting. */
-export type BuiltHandoff = Omit<ContextHandoff, "id" | "transferId" | "createdAt"> & { exact: boolean };
+type BuiltHandoff = Omit<ContextHandoff, "id" | "transferId" | "createdAt"> & { exact: boolean };
 export type BuildResult = ({ ok: true } & BuiltHandoff) | { ok: false; refusal: Refusal };
 
 type Common = {

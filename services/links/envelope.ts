@@ -34,14 +34,14 @@ const PlacedHead = EnvelopeHead.pick({ incarnation: true, commit: true, epoch: t
   requestId: EnvelopeHead.shape.requestId.catch(null),
   carries: EnvelopeHead.shape.carries.catch("body"),
 });
-export type PlacedHead = z.infer<typeof PlacedHead>;
+type PlacedHead = z.infer<typeof PlacedHead>;
 
 export type OpenedMessage =
   | { usable: true; head: EnvelopeHead; body: Buffer }
   /** From the peer, for us, but in words of a version that is not known here. */
   | { usable: false; head: PlacedHead; body: Buffer };
 
-export type Opened =
+type Opened =
   /** `unplaced`: how many more there were, authentic too, whose number could not be read. */
   | { ok: true; messages: OpenedMessage[]; unplaced: number }
   /** Not made with the pinned keys, for this link and in this direction; or damaged. */

@@ -14,7 +14,7 @@ export type Asked = { known: KnownPositions; confirmed: LinkPosition };
 export type Standing = Asked & { outstanding: boolean; holdsNext: boolean };
 
 /** How long to leave the peer alone after the last question or sign of life: longer for each question that changed nothing. */
-export function askAfter(
+function askAfter(
   outstanding: boolean,
   questions: { withoutProgress: number; withoutAnswer: number },
   options: Pick<DeliveryOptions, "quietMs" | "idleMs" | "unansweredMs">,

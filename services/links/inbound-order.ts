@@ -13,7 +13,7 @@ export type IncomingMessage = {
   kind: EnvelopeHead["kind"] | null;
   content: IncomingContent;
 };
-export type IncomingContent =
+type IncomingContent =
   /** `digest` of the body, where it is known already. */
   { is: "plain"; bytes: Buffer; digest?: string } | { is: "blob"; pointer: BlobPointer };
 

@@ -3,7 +3,7 @@ import type { EffectId } from "../../schemas/ids.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { EffectRow } from "./ports/store.ts";
 
-export type EffectOf<K extends EffectKind> = Extract<EffectRequest, { kind: K }>;
+type EffectOf<K extends EffectKind> = Extract<EffectRequest, { kind: K }>;
 
 /** What carries out one kind of effect. It closes the effect itself, in the commit of what came of it, by `closes`. */
 export interface EffectHandler<K extends EffectKind> {

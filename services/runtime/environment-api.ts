@@ -75,7 +75,7 @@ export interface Environment {
 
 export type DispatchOptions = { id?: CommandId; caller?: Caller };
 
-export type ItemsPage = { limit?: number; newestFirst?: boolean; ownOnly?: boolean; after?: ItemPlace };
+type ItemsPage = { limit?: number; newestFirst?: boolean; ownOnly?: boolean; after?: ItemPlace };
 /** Where an item stands: in the history of the thread that it belongs to. */
 export type ItemPlace = Pick<TurnItem, "threadId" | "runOrdinal" | "position">;
 

@@ -23,11 +23,6 @@ export function historyOf(source: ActorSource, threadId: ThreadId, upTo = Number
   return segments;
 }
 
-/** Whether a run is in what the thread shows, and whose it is. */
-export function ownerInHistory(source: ActorSource, threadId: ThreadId, run: { threadId: ThreadId; ordinal: number }): boolean {
-  return historyOf(source, threadId).some((s) => s.threadId === run.threadId && run.ordinal <= s.toOrdinal);
-}
-
 /** The latest point that a thread can be forked at: its own, else the one it inherits. `threadId` is the owner's. */
 export function latestStablePoint(thread: AppThread): { threadId: ThreadId; runId: RunId | null; ordinal: number } | null {
   if (thread.latestStable !== null) return { threadId: thread.id, runId: thread.latestStable.runId, ordinal: thread.latestStable.ordinal };

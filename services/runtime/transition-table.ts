@@ -4,7 +4,7 @@ import type { Emission } from "../../schemas/emission.ts";
 /** What one transition did: its context, whether anything was assigned, and what it emitted. */
 export type Stage = { context: object; event: { type: string }; assigned: boolean; emissions: Emission[] };
 
-export type Candidate = {
+type Candidate = {
   guard: ((args: { context: object; event: { type: string } }) => boolean) | null;
   actions: ((stage: Stage) => void)[];
   /** Where it leads; null when the state stays. */

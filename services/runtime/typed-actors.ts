@@ -25,7 +25,7 @@ export const transferFrom = (source: ActorSource, id: TransferId): ContextTransf
 export const taskFrom = (source: ActorSource, id: TaskId): Task | null => typed(source.actor(id));
 export const linkFrom = (source: ActorSource, id: LinkId): Link | null => typed(source.actor(id));
 
-export const openTransferStatuses = ["pending", "resolved_native", "resolved_portable"] as const;
+const openTransferStatuses = ["pending", "resolved_native", "resolved_portable"] as const;
 export const openTaskStatuses = ["requested", "starting", "running", "cancelling"] as const;
 
 /** Transfers to a thread that are neither consumed nor replaced, in the order in which they were committed. */

@@ -43,7 +43,7 @@ async function identityOf(folder: string): Promise<RepositoryIdentity | null> {
 }
 
 /** One spelling for the ways to write a remote: `git@host:a/b.git`, `ssh://git@host/a/b`, `https://user@host/a/b/` are one. */
-export function normaliseOrigin(origin: string): string {
+function normaliseOrigin(origin: string): string {
   const scp = /^(?:[^@/]+@)?([^:/]+):(?!\/\/)(.+)$/.exec(origin);
   const url = /^[a-z][a-z0-9+.-]*:\/\/(?:[^@/]*@)?([^/:]+)(?::\d+)?\/(.+)$/i.exec(origin);
   const [, host, path] = url ?? scp ?? [];

@@ -10,7 +10,7 @@ import type { LinkTransport } from "../../services/runtime/ports/link-transport.
 import { LedgerTwin } from "./ledger-twin.ts";
 
 /** A well-formed uuid that follows from `name`. */
-export function uuidFor(name: string): string {
+function uuidFor(name: string): string {
   const hex = createHash("sha256").update(name).digest("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join("-");
 }
@@ -74,7 +74,7 @@ export function linkPair(name: string, clock: Clock, options: Partial<DeliveryOp
   return { linkId, a, b };
 }
 
-export function notice(number: number): LinkBody {
+function notice(number: number): LinkBody {
   return { type: "notice", notice: { kind: "task.started", taskId: `task:${uuidFor(`task ${number}`)}` as TaskId } };
 }
 

@@ -21,7 +21,7 @@ export type DemoRecord = {
 };
 
 /** A thread and what it came from; an import names its source, which its own lineage does not. */
-export type LineageEntry = {
+type LineageEntry = {
   environment: SideName;
   thread: AppThread;
   relationship: "fork" | "subagent" | "import" | null;

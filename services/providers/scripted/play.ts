@@ -13,7 +13,7 @@ import type { Step } from "./script.ts";
 
 /** Why a turn stops before its steps are through. */
 export const interrupted = Symbol("interrupted");
-export const crashed = Symbol("crashed");
+const crashed = Symbol("crashed");
 
 export type Stage = {
   cwd: string;

@@ -62,7 +62,7 @@ function nativeThread(context: PlanContext, run: Run, plan: StartPlan, nativeRef
 }
 
 /** Ranges with one more ordinal in them; neighbours are joined. */
-export function withOrdinal(ranges: readonly OrdinalRange[], ordinal: number): OrdinalRange[] {
+function withOrdinal(ranges: readonly OrdinalRange[], ordinal: number): OrdinalRange[] {
   const all = [...ranges, [ordinal, ordinal] as OrdinalRange].sort((a, b) => a[0] - b[0]);
   const joined: OrdinalRange[] = [];
   for (const [from, to] of all) {
@@ -102,7 +102,7 @@ export const runItems: Plan<"run.items"> = (command, context) => {
   return {};
 };
 
-export function addReported(context: PlanContext, run: Run, item: ReportedItem) {
+function addReported(context: PlanContext, run: Run, item: ReportedItem) {
   return addItem(context, { threadId: run.threadId, runId: run.id, runOrdinal: run.ordinal, ...item });
 }
 

@@ -101,7 +101,7 @@ function activeRun(context: PlanContext, thread: AppThread): RunId | null {
 }
 
 /** Depth and width are bounded before anything is made (decision 33, case S11). */
-export function holdLimits(context: PlanContext, parent: AppThread, depth: number): void {
+function holdLimits(context: PlanContext, parent: AppThread, depth: number): void {
   const { taskDepth, taskOpenChildren } = context.settings;
   if (depth > taskDepth)
     refuse(
@@ -232,7 +232,7 @@ function askPeer(context: PlanContext, r: Remote): void {
 }
 
 /** A title for a task that nobody named. */
-export function firstLine(text: string): string {
+function firstLine(text: string): string {
   const line = text.trim().split("\n", 1)[0] ?? "";
   return line.length <= 80 ? line : `${line.slice(0, 79)}…`.toWellFormed();
 }

@@ -10,7 +10,7 @@ import { threadFrom } from "../typed-actors.ts";
 import { blankThread, needProvider, settleProject, settleWorkspace } from "./thread-create.ts";
 import { queueRun } from "./thread-send.ts";
 
-export type ImportAnswer = {
+type ImportAnswer = {
   threadId: ThreadId;
   created: boolean;
   runId: RunId | null;

@@ -8,7 +8,7 @@ import type { ProviderAdapter, ProviderSession, TurnEvent } from "../../../../se
 import { createScriptedAdapter } from "../../../../services/providers/scripted/adapter.ts";
 import type { InputRecord } from "../../../../services/providers/scripted/inputs.ts";
 
-export const never = new AbortController().signal;
+const never = new AbortController().signal;
 
 /** A folder with a script, and adapters on it: a second one stands for the next process. */
 export type Rig = {

@@ -12,7 +12,7 @@ import { openStore } from "../../services/store/sqlite-store.ts";
 
 export type RunAtEnd = { run: Run; message: string; items: string[] };
 export type ThreadAtEnd = { thread: AppThread; role: string; base: string[]; runs: RunAtEnd[] };
-export type TransferAtEnd = { transfer: ContextTransfer; role: string; statuses: TransferStatus[]; payloads: string[] };
+type TransferAtEnd = { transfer: ContextTransfer; role: string; statuses: TransferStatus[]; payloads: string[] };
 export type SideAtEnd = {
   threads: ThreadAtEnd[];
   transfers: TransferAtEnd[];

@@ -1,5 +1,6 @@
 import { isEndedRun, type Run } from "../../schemas/run.ts";
 import { isEndedTask } from "../../schemas/task.ts";
+import { mayRepeatNote } from "../../services/context/headers.ts";
 import type { EndState, RunAtEnd, SideAtEnd, ThreadAtEnd } from "./end-state.ts";
 
 /** Reasons that an honest run gives for having been interrupted by a crash. */
@@ -16,7 +17,8 @@ export function faultsOf(end: EndState, undisturbed: EndState, crashes: number):
   for (const name of ["laptop", "box"] as const) {
     const side = end[name];
     faults.push(...[...invariantFaults(side), ...side.left].map((fault) => `${name}: ${fault}`));
-    const [saw, expected] = [storyOf(side, end), storyOf(undisturbed[name], undisturbed)];
+    const expected = storyOf(undisturbed[name], undisturbed);
+    const saw = withoutRepeats(storyOf(side, end), expected, side);
     for (const part of Object.keys(expected) as (keyof typeof expected)[])
       if (JSON.stringify(saw[part]) !== JSON.stringify(expected[part]))
         faults.push(`${name}: ${part} differ: ${JSON.stringify(saw[part])}, expected ${JSON.stringify(expected[part])}`);
@@ -47,7 +49,16 @@ function invariantFaults({ threads, transfers, tasks, inputs }: SideAtEnd): stri
   for (const input of inputs)
     if (!known.has(input.runId)) faults.push(`a provider was given "${input.message}" for a run that is not there`);
 
+  const unknown = new Set(
+    threads.flatMap((t) => t.runs.filter((r) => r.run.error?.reason === "outcome_unknown").map((r) => r.run.id as string)),
+  );
+  const over = new Set(
+    threads.filter((t) => t.role === "subagent" && t.runs.every((r) => isExcused(r.run))).map((t) => t.thread.id as string),
+  );
   for (const { transfer, role, payloads } of transfers) {
+    // What was replaced is over. So is a child that did not get to its end: what it was to be told may stay as it is.
+    if (transfer.status === "superseded" && transfer.supersededBy !== null) continue;
+    if (over.has(transfer.targetThreadId)) continue;
     if (transfer.status !== "consumed") faults.push(`${transfer.type} to ${role} is ${transfer.status}`);
     if (transfer.claim !== null) faults.push(`${transfer.type} to ${role} is still claimed`);
     const isMessage = transfer.type === "subagent_spawn";
@@ -55,7 +66,11 @@ function invariantFaults({ threads, transfers, tasks, inputs }: SideAtEnd): stri
     const told = inputs.filter((input) => input.context.some((text) => payloads.includes(text)));
     if (!told.some((input) => input.runId === transfer.consumedByRunId))
       faults.push(`${transfer.type} to ${role} was consumed by a run that was not told it`);
-    if (told.length > 1) faults.push(`${transfer.type} to ${role} was told ${told.length} times`);
+    // Told at least once: again only where nobody can know whether the first time was heard, and then marked as such.
+    const again = told.filter((input) => !unknown.has(input.runId));
+    if (again.length > 1) faults.push(`${transfer.type} to ${role} was told ${again.length} times`);
+    if (told.length > again.length && !again.some((input) => input.context[0] === mayRepeatNote))
+      faults.push(`${transfer.type} to ${role} was told again without a word that it may be a repeat`);
   }
   for (const task of tasks) {
     const results = transfers.filter((t) => t.transfer.type === "subagent_result" && t.transfer.taskId === task.id);
@@ -92,7 +107,7 @@ function storyOf(side: SideAtEnd, whole: EndState) {
         .map(({ run, message, items }) => [message, run.status, run.provider?.instance, withoutHandoffs(items, cut.size)]),
     ]),
     bases: threads.map((t) => [t.role, baseOf(t, t.role === "imported" ? repeated : [])]),
-    handoffs: threads.map((t) => [
+    handoffs: threads.map((t): [role: string, items: string[]] => [
       t.role,
       t.runs
         .flatMap((r) => r.items.filter((i) => i.startsWith("handoff")))
@@ -104,6 +119,32 @@ function storyOf(side: SideAtEnd, whole: EndState) {
     tasks: side.tasks.filter((t) => !cut.has(t.id)).map((t) => [t.title, t.status, t.results]),
   };
 }
+
+/**
+ * Where nobody knows what a provider took, what it may lack is told again, in a switch of its own that the undisturbed story
+ * does not have, or that replaces the one of the story.
+ */
+function withoutRepeats(saw: Story, expected: Story, side: SideAtEnd): Story {
+  if (!side.threads.some((t) => t.runs.some((r) => r.run.error?.reason === "outcome_unknown"))) return saw;
+  const only = <T>(wanted: readonly T[], isRepeat: (one: T) => boolean) => {
+    const open = wanted.map((one) => JSON.stringify(one));
+    return (one: T) => {
+      const place = open.indexOf(JSON.stringify(one));
+      if (place !== -1) open.splice(place, 1);
+      return place !== -1 || !isRepeat(one);
+    };
+  };
+  return {
+    ...saw,
+    transfers: saw.transfers.filter(only(expected.transfers, ([type]) => type === "provider_handoff")),
+    handoffs: saw.handoffs.map(([role, items], at) => [
+      role,
+      items.filter(only(expected.handoffs[at]?.[1] ?? [], (item) => item === "handoff provider_handoff")),
+    ]),
+  };
+}
+
+type Story = ReturnType<typeof storyOf>;
 
 /** Handoffs stand with the run that was told them, which may be one that is left out; they are compared apart. A subagent that was asked for again stands there twice. */
 function withoutHandoffs(items: string[], cut: number): string[] {

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import type { SideName } from "../../services/cli/demo/story/stage.ts";
+import { script } from "../../services/cli/demo/story/words.ts";
 import { TestNats } from "../support/nats.ts";
 import { type Point, pointsOf, shareOf, titleOf } from "./boundary.ts";
 import { faultsOf } from "./judge.ts";
@@ -37,13 +38,22 @@ export async function killAtEveryBoundary(side: SideName): Promise<void> {
     sameEnd(at, [{ moment: "*", event: "*", nth }]),
   );
 
+  const whileGiven = points.filter(
+    ({ moment, event }) =>
+      event === "provider.start" || event === "effect.started" || (moment === "before commit" && event === "run.accepted"),
+  );
+  test.each(shareOf(whileGiven).map((at) => [titleOf(at), at] as const))(
+    `the ${side}, killed %s with a provider that cannot say what it was given, comes to the same end, with what may be a repeat marked so`,
+    async (_title, at) => sameEnd(at, [], { ...script, lookup: "unknown" }),
+  );
+
   test("nearly every boundary was reached again where it had been recorded", () => {
     // What shares a commit, and how often a receipt is sent, is a matter of timing.
     expect(told.filter((one) => !one.reached).length).toBeLessThanOrEqual(Math.ceil(told.length / 10));
   });
 
-  async function sameEnd(at: Point, then: Point[]): Promise<void> {
-    const one = await tellWithTrouble(nats.url, { side, at, then });
+  async function sameEnd(at: Point, then: Point[], otherScript?: unknown): Promise<void> {
+    const one = await tellWithTrouble(nats.url, { side, at, then, script: otherScript });
     told.push(one);
     expect(faultsOf(one.end, undisturbed.end, 1 + then.length)).toEqual([]);
     expect(one.replayed.filter((r) => !r.same)).toEqual([]);

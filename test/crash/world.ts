@@ -27,6 +27,8 @@ export type Trouble = {
   victim?: number;
   /** Where the processes that follow are killed, one after the other. */
   then?: Point[];
+  /** Another script for the providers of both sides. */
+  script?: unknown;
   /** Called when a process of the side was killed, before the next one is started. */
   killed?: () => void;
 };
@@ -45,7 +47,7 @@ export type Told = {
 /** Two environments and the story. One of them is a process that gets into trouble; the other lives in this process. */
 export async function tellWithTrouble(broker: string, trouble: Trouble): Promise<Told> {
   const root = mkdtempSync(join(tmpdir(), "rw-crash-"));
-  const folders = prepareFolders(root, { provider: "scripted", script: null, broker });
+  const folders = prepareFolders(root, { provider: "scripted", script: trouble.script ?? null, broker });
   const world = new World(root, folders, trouble);
   try {
     return await world.tell();

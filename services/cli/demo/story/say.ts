@@ -1,7 +1,7 @@
 import type { ThreadId } from "../../../../schemas/ids.ts";
 import type { ProviderInstanceId } from "../../../../schemas/provider.ts";
 import type { Run } from "../../../../schemas/run.ts";
-import type { Side } from "./stage.ts";
+import type { Given, Side } from "./stage.ts";
 
 /** A message and what came of it: more than one run when a run was interrupted and the message sent again. */
 export type Said = {
@@ -9,6 +9,11 @@ export type Said = {
   last: Run;
   answer: string;
   provider: ProviderInstanceId | null;
+  /**
+   * True when nobody knows whether a provider was given an earlier try: then it is told again, marked as a possible repeat
+   * (contract §7).
+   */
+  uncertain: boolean;
   /** Question and answer, as a person reads them. */
   lines: string[];
 };
@@ -32,7 +37,18 @@ export async function followed(side: Side, threadId: ThreadId, first: Run, text:
   }
   const answer = await answerOf(side, last);
   const provider = last.provider?.instance ?? null;
-  return { runs, last, answer, provider, lines: [`you: ${text}`, `${provider}: ${answer}`] };
+  const uncertain = runs.some((run) => run.error?.reason === "outcome_unknown");
+  return { runs, last, answer, provider, uncertain, lines: [`you: ${text}`, `${provider}: ${answer}`] };
+}
+
+/**
+ * True when a run was told exactly `payloads`, each once; after an uncertain try, these and, marked as a possible repeat,
+ * what that try was about.
+ */
+export function wasTold(said: Said, given: Given | null, payloads: readonly string[]): boolean {
+  if (given === null) return false;
+  const once = payloads.every((payload) => given.context.filter((text) => text === payload).length === 1);
+  return once && (said.uncertain || given.context.length === payloads.length);
 }
 
 async function answerOf(side: Side, run: Run): Promise<string> {

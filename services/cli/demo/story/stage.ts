@@ -21,7 +21,7 @@ export type Given = {
   recordedBy: "provider" | "environment";
 };
 
-export type TransferView = { transfer: ContextTransfer; history: TransferStep[]; handoffs: ContextHandoff[] };
+type TransferView = { transfer: ContextTransfer; history: TransferStep[]; handoffs: ContextHandoff[] };
 
 /** One environment of the story, wherever it runs. Every method throws when it is refused or waits too long. */
 export interface Side {

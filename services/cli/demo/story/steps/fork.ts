@@ -1,6 +1,6 @@
 import { check, same } from "../check.ts";
 import { statusesOf } from "../history.ts";
-import { say } from "../say.ts";
+import { say, wasTold } from "../say.ts";
 import { need, type Step } from "../step.ts";
 
 /** Forking writes down where the fork comes from, and does nothing else. */
@@ -83,7 +83,7 @@ export const forkRun: Step = {
           kind: "native_fork",
           providerThreadRef: source?.nativeRef,
         }),
-        same("the provider forked and was told nothing besides the message", [given?.opened, given?.context], ["fork", []]),
+        check("the provider forked and was told nothing besides the message", given?.opened === "fork" && wasTold(said, given, []), given),
         check("the answer is the codeword", !answersAreScripted || said.answer === words.codeword, said.answer),
       ],
       says: said.lines,

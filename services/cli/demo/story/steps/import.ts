@@ -2,7 +2,7 @@ import { importThreadId } from "../../../../../schemas/ids.ts";
 import type { LinkAnswer } from "../../../../../schemas/wire.ts";
 import { check, same } from "../check.ts";
 import { statusesOf } from "../history.ts";
-import { followed, say } from "../say.ts";
+import { followed, say, wasTold } from "../say.ts";
 import type { Side, Stage } from "../stage.ts";
 import { type ImportSeen, type Memory, need, needBox, type Step } from "../step.ts";
 import type { Words } from "../words.ts";
@@ -44,11 +44,11 @@ export const importThread: Step = {
     if (first === undefined) return { facts: { ...seen }, checks: [check("the continuation was started", false)], says: [] };
     const said = await followed(box, seen.threadId, await box.ended(first.id), words.continuation, "continuation");
     const thread = await box.thread(seen.threadId);
-    const [transfer] = await box.transfersTo(seen.threadId);
+    const transfer = (await box.transfersTo(seen.threadId)).find((t) => t.status !== "superseded");
     const view = transfer === undefined ? null : await box.transfer(transfer.id);
     const consumer = said.runs.find((run) => run.id === transfer?.consumedByRunId);
     const given = consumer === undefined ? null : await box.given(consumer);
-    const told = given?.context.join("\n\n") ?? "";
+    const told = given?.context.find((text) => text.startsWith(header)) ?? "";
     const expected = importThreadId(stage.laptop.environmentId, main.id, handoffId);
     return {
       facts: {
@@ -136,7 +136,7 @@ export const goOn: Step = {
       },
       checks: [
         same("the run completed", said.last.status, "completed"),
-        same("its provider knew all that was before", [given?.opened, given?.context], ["resume", []]),
+        check("its provider knew all that was before", given?.opened === "resume" && wasTold(said, given, []), given),
         check("the answer is the fork's finding", !stage.answersAreScripted || said.answer === words.finding, said.answer),
       ],
       says: said.lines,

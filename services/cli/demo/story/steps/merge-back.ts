@@ -1,6 +1,6 @@
 import { check, same } from "../check.ts";
 import { statusesOf } from "../history.ts";
-import { say } from "../say.ts";
+import { say, wasTold } from "../say.ts";
 import { need, type Step } from "../step.ts";
 
 /** The fork's finding is to go back to where it came from, with the next message there. */
@@ -73,7 +73,7 @@ export const merged: Step = {
         ),
         check("it tells the finding", payload.includes(words.finding)),
         check("it does not tell the conversation what it said itself", !payload.includes(words.begin)),
-        same("the provider was given it, once, and nothing else", given?.context, [payload]),
+        check("the provider was given it, once, and nothing else", wasTold(said, given, [payload]), given?.context),
         check("the answer is the finding", !answersAreScripted || said.answer === words.finding, said.answer),
       ],
       says: said.lines,

@@ -1,6 +1,6 @@
 import { check, same } from "../check.ts";
 import { statusesOf } from "../history.ts";
-import { say } from "../say.ts";
+import { say, wasTold } from "../say.ts";
 import { need, type Step } from "../step.ts";
 
 /** Another provider takes over the fork: it is told the history, since it knows none of it. */
@@ -12,7 +12,9 @@ export const switchProvider: Step = {
     const threadId = need(memory, "fork");
     await laptop.send({ type: "thread.switch", threadId, provider: { instance: providers.second, model: null } }, "switch");
     const said = await say(laptop, threadId, words.takeOver, "take-over");
-    const found = (await laptop.transfersTo(threadId)).filter((t) => t.type === "provider_handoff");
+    const found = (await laptop.transfersTo(threadId)).filter(
+      (t) => t.type === "provider_handoff" && t.targetProvider === providers.second && t.status !== "superseded",
+    );
     const view = found[0] === undefined ? null : await laptop.transfer(found[0].id);
     const consumer = said.runs.find((run) => run.id === view?.transfer.consumedByRunId);
     const given = consumer === undefined ? null : await laptop.given(consumer);
@@ -41,7 +43,7 @@ export const switchProvider: Step = {
           [threadId, threadId],
         ),
         check("the second provider was given the codeword, in the handoff that is kept", payload.includes(words.codeword)),
-        same("it was given that handoff, once, and nothing else", given?.context, [payload]),
+        check("it was given that handoff, once, and nothing else", wasTold(said, given, [payload]), given?.context),
         check("the answer is the codeword", !answersAreScripted || said.answer === words.codeword, said.answer),
       ],
       says: said.lines,
@@ -63,8 +65,8 @@ export const explore: Step = {
       facts: { runs: said.runs.map((run) => run.id), answer: said.answer, told: given?.context },
       checks: [
         same("the run completed at the second provider", [said.last.status, said.provider], ["completed", providers.second]),
-        same("nothing had to be told again", [given?.opened, given?.context], ["resume", []]),
-        same("no transfer was made", (await laptop.transfersTo(threadId)).length, before),
+        check("nothing had to be told again", given?.opened === "resume" && wasTold(said, given, []), given),
+        check("no transfer was made", said.uncertain || (await laptop.transfersTo(threadId)).length === before),
         check("the answer names the finding", !answersAreScripted || said.answer.includes(words.finding), said.answer),
       ],
       says: said.lines,

@@ -262,7 +262,7 @@ test("an import at each limit is taken: 2,000 messages, 200,000 characters, 120,
   expect(new TextDecoder().decode(env.threads.blob(digest) ?? new Uint8Array())).toBe("é".repeat(200_000));
 });
 
-test("a request of more than 64 MiB is refused, and one just below it is taken", async () => {
+test("a request of more than 64 MiB is refused, and one just below it is taken", { timeout: 180_000 }, async () => {
   const env = await startEnvironment();
   // Three bytes of UTF-8 to a character: 112 messages of 200,000 characters are more than 64 MiB.
   const large = (count: number) => Array.from({ length: count }, () => ({ role: "user", text: "漢".repeat(200_000) }));

@@ -44,17 +44,20 @@ export type ForkPoint = z.infer<typeof ForkPoint>;
 
 const partialModes = { runtimeMode: RuntimeMode.optional(), interactionMode: InteractionMode.optional() };
 
+const newThread = {
+  projectId: ProjectId.optional(),
+  title: Title.optional(),
+  provider: ProviderChoice.optional(),
+  workspace: Workspace.optional(),
+  ...partialModes,
+};
+
 /** What people, agents and peers may ask. */
 export const PublicCommand = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("project.add"), path: Text.min(1), name: Title.min(1).optional() }),
-  z.strictObject({
-    type: z.literal("thread.create"),
-    projectId: ProjectId.optional(),
-    title: Title.optional(),
-    provider: ProviderChoice.optional(),
-    workspace: Workspace.optional(),
-    ...partialModes,
-  }),
+  z.strictObject({ type: z.literal("thread.create"), ...newThread }),
+  /** A thread and its first message in one commit. */
+  z.strictObject({ type: z.literal("thread.launch"), text: MessageText, ...newThread }),
   z.strictObject({
     type: z.literal("thread.send"),
     threadId: ThreadId,
@@ -254,6 +257,7 @@ export type Receipt = z.infer<typeof Receipt>;
 export interface ResultOf {
   "project.add": { projectId: ProjectId; created: boolean };
   "thread.create": { threadId: ThreadId };
+  "thread.launch": { threadId: ThreadId; runId: RunId; ordinal: number; messageItemId: ItemId };
   "thread.send": { threadId: ThreadId; runId: RunId; ordinal: number; messageItemId: ItemId };
   "thread.fork": { threadId: ThreadId; transferId: TransferId };
   "thread.switch": { threadId: ThreadId; provider: ProviderInstanceId };

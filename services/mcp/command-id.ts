@@ -8,11 +8,7 @@ export const ClientRequestId = z
   .max(128)
   .regex(/^[\x21-\x7e]+$/, "printable ASCII without spaces, up to 128 characters");
 
-/**
- * `cmd:<caller>:<clientRequestId>`. A tool that needs two commands names the second by a `part`, which stands before the
- * request id, where no request id can reach.
- */
-export function commandId(caller: ToolCaller, clientRequestId: string, part?: string): CommandId {
-  const name = callerName(caller);
-  return `cmd:${part === undefined ? name : `${name}/${part}`}:${clientRequestId}` as CommandId;
+/** `cmd:<caller>:<clientRequestId>` (decision 18). */
+export function commandId(caller: ToolCaller, clientRequestId: string): CommandId {
+  return `cmd:${callerName(caller)}:${clientRequestId}` as CommandId;
 }

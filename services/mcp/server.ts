@@ -100,8 +100,8 @@ function contextOf(environment: Environment, caller: ToolCaller, sight: Sight, c
       // Who asked may be gone; that is for the transport to notice.
       void ctx.mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
     },
-    async dispatch<C extends PublicCommand>(command: C, clientRequestId: string | null, part?: string): Promise<Done<C>> {
-      const id = clientRequestId === null ? (`cmd:mcp:${v7()}` as CommandId) : commandId(caller, clientRequestId, part);
+    async dispatch<C extends PublicCommand>(command: C, clientRequestId: string | null): Promise<Done<C>> {
+      const id = clientRequestId === null ? (`cmd:mcp:${v7()}` as CommandId) : commandId(caller, clientRequestId);
       const receipt = await environment.dispatch(command, { id, caller });
       if (!receipt.ok) throw new ToolRefused(receipt.refusal);
       return { result: receipt.result as Done<C>["result"], repeated: receipt.repeated };

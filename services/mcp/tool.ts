@@ -14,10 +14,10 @@ export interface ToolContext {
   /** Says how far a long call is, where the caller asked to be told. `done` and `total` in seconds. */
   progress(done: number, total: number, message: string): void;
   /**
-   * Dispatches for the caller, as `cmd:<caller>:<clientRequestId>`; `part` names a tool's further commands. Without an id
-   * (an import, whose key is its own) under a fresh one. Throws the refusal of a refused command.
+   * Dispatches for the caller, as `cmd:<caller>:<clientRequestId>`; without an id (an import, whose key is its own) under a
+   * fresh one. Throws the refusal of a refused command.
    */
-  dispatch<C extends PublicCommand>(command: C, clientRequestId: string | null, part?: string): Promise<Done<C>>;
+  dispatch<C extends PublicCommand>(command: C, clientRequestId: string | null): Promise<Done<C>>;
 }
 
 export type Done<C extends PublicCommand> = { result: ResultOf[C["type"]]; repeated: boolean };

@@ -6,6 +6,7 @@ import { type Refusal, refusal } from "../../schemas/refusal.ts";
 export const commandAccess: { readonly [type in PublicCommand["type"]]: AccessKind } = {
   "project.add": "writes_environment",
   "thread.create": "starts_threads",
+  "thread.launch": "starts_threads",
   "thread.send": "writes_threads",
   "thread.fork": "starts_threads",
   "thread.switch": "writes_threads",

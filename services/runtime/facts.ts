@@ -41,6 +41,6 @@ export async function factsFor(command: PublicCommand, store: Pick<Store, "proje
 
 function namedFolder(command: PublicCommand): { path?: string | undefined; projectId?: ProjectId | undefined } {
   if (command.type === "thread.import") return { path: command.import.worktreePath, projectId: command.import.projectId };
-  if (command.type !== "thread.create" || command.workspace?.strategy !== "existing") return {};
+  if ((command.type !== "thread.create" && command.type !== "thread.launch") || command.workspace?.strategy !== "existing") return {};
   return { path: command.workspace.path, projectId: command.projectId };
 }

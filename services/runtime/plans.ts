@@ -17,6 +17,7 @@ import { markThread, renameThread, setThreadModes } from "./commands/thread-edit
 import { forkThread } from "./commands/thread-fork.ts";
 import { importThread } from "./commands/thread-import.ts";
 import { interruptThread } from "./commands/thread-interrupt.ts";
+import { launchThread } from "./commands/thread-launch.ts";
 import { mergeBack } from "./commands/thread-merge-back.ts";
 import { sendMessage } from "./commands/thread-send.ts";
 import { switchProvider } from "./commands/thread-switch.ts";
@@ -27,6 +28,7 @@ import type { Plan } from "./plan.ts";
 export const plans: { [T in CommandType]: Plan<T> } = {
   "project.add": addProject,
   "thread.create": createThread,
+  "thread.launch": launchThread,
   "thread.send": sendMessage,
   "thread.fork": forkThread,
   "thread.switch": switchProvider,

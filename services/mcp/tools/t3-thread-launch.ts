@@ -4,7 +4,6 @@ import { MessageText, Text, Title } from "../../../schemas/text.ts";
 import { clientRequestId, given, modes, providerChoice, servedBy } from "../shapes.ts";
 import { defineTool } from "../tool.ts";
 
-/** Two commands under one request id: a retry after a crash between them finds the thread and sends. */
 export const t3ThreadLaunch = defineTool({
   name: "t3_thread_launch",
   description: "Start a new thread with a message; then t3_thread_wait.",
@@ -24,9 +23,7 @@ export const t3ThreadLaunch = defineTool({
     const choice = providerChoice(served);
     const workspace = worktreePath === undefined ? {} : { workspace: { strategy: "existing" as const, path: worktreePath } };
     const wish = given({ title, projectId, runtimeMode, interactionMode });
-    const made = await context.dispatch({ type: "thread.create", ...wish, ...choice, ...workspace }, id);
-    const { threadId } = made.result;
-    const sent = await context.dispatch({ type: "thread.send", threadId, text: prompt }, id, "send");
-    return { threadId, runId: sent.result.runId, repeated: sent.repeated };
+    const { result, repeated } = await context.dispatch({ type: "thread.launch", text: prompt, ...wish, ...choice, ...workspace }, id);
+    return { threadId: result.threadId, runId: result.runId, repeated };
   },
 });

@@ -27,6 +27,8 @@ const defaultLeaseMs = 30 * 60_000;
 const defaultInterruptMs = 10_000;
 /** A provider that has not said by then what became of an input is taken to be one that cannot say. */
 const lookupMs = 15_000;
+/** How long an input that was taken back may take to come to rest. */
+const takeBackMs = 5_000;
 
 export type ProviderHostOptions = {
   adapters: ReadonlyMap<string, ProviderAdapter>;
@@ -156,7 +158,9 @@ export class ProviderHost {
     );
     this.#turns.set(runId, turn);
     try {
-      const { session, turnRef } = await this.#give(thread, run, turn);
+      const giving = this.#give(thread, run, turn);
+      turn.giving = giving.then(noted, noted);
+      const { session, turnRef } = await giving;
       // Given to the door now, so that everything else of this turn comes after it.
       const accepted = this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: session.nativeRef, turnRef }, [effectId]);
       turn.accepted();
@@ -189,6 +193,7 @@ export class ProviderHost {
     const give = async () => {
       const { session, reused } = await this.#sessions.take(request, signal);
       turn.session = session;
+      signal.throwIfAborted();
       turn.isGiven = true;
       try {
         return { session, ...(await session.startTurn(input, turn.take, signal)) };
@@ -245,13 +250,19 @@ export class ProviderHost {
     if (turn.hasEnded) return;
     let why = error;
     if (turn.isGiven && !turn.isAccepted) {
-      const { runId, attemptId } = turn;
-      const found = await this.#becameOf(runId, attemptId);
-      if (found.outcome === "unknown") why = outcomeUnknown;
-      if (found.outcome === "accepted") {
-        await this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: found.nativeRef, turnRef: found.turnRef });
-        await turn.end("interrupted", why, { turnRef: found.turnRef });
-        return;
+      // An input that is on its way may be taken in this very moment: nobody is asked before that is over.
+      const isOver = await within(
+        this.#o.clock,
+        takeBackMs,
+        turn.giving.then(() => true),
+        () => false,
+      );
+      if (!turn.isAccepted && !turn.hasEnded) {
+        const { runId, attemptId } = turn;
+        const found = await this.#becameOf(runId, attemptId);
+        if (found.outcome === "accepted")
+          await this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: found.nativeRef, turnRef: found.turnRef });
+        else if (found.outcome === "unknown" || !isOver) why = outcomeUnknown;
       }
     }
     await turn.end("interrupted", why);
@@ -318,6 +329,8 @@ export class ProviderHost {
     await this.#o.report({ type: "effects.closed", effectIds: [effectId], state: "done", note: "" });
   }
 }
+
+const noted = () => {};
 
 const outcomeUnknown = refusal(
   "orchestration_error",

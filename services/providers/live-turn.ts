@@ -29,6 +29,8 @@ export class LiveTurn {
   interrupted = false;
   /** True from when the provider was given the input: then it may have taken it, whatever is heard of it. */
   isGiven = false;
+  /** Resolves when the provider has taken the input or will not take it any more. */
+  giving: Promise<void> = Promise.resolve();
   /** Under way, or done, once it is ended from our side. */
   givenUp: Promise<void> | null = null;
   readonly #host: TurnHost;

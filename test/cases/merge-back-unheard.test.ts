@@ -81,7 +81,7 @@ describe("M04 a merge whose run never reached its provider", () => {
   });
 
   test.each([
-    ["before commit effects started", "completed"],
+    ["before commit effect.started", "completed"],
     ["before effect provider.start", "completed"],
     ["before commit transfer.resolved*", "completed"],
     ["after commit run.claimed*", "completed"],

@@ -11,10 +11,12 @@ import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import { loadOrCreateKeys } from "./links/keys.ts";
 import { createNatsTransport } from "./links/nats/transport.ts";
 import { createLinkService, type LinkService } from "./links/service.ts";
+import { ThreadTokens } from "./mcp/thread-tokens.ts";
 import { createCodexAdapter } from "./providers/codex/adapter.ts";
 import type { ProviderAdapter } from "./providers/contract.ts";
 import { ProviderHost } from "./providers/host.ts";
 import { createScriptedAdapter } from "./providers/scripted/adapter.ts";
+import { withThreadTools } from "./providers/thread-tools.ts";
 import { loadOrCreateConfig } from "./runtime/config-file.ts";
 import { Dispatcher } from "./runtime/dispatcher.ts";
 import { Door } from "./runtime/door.ts";
@@ -136,7 +138,17 @@ async function compose(
   });
   const ledger = new RuntimeLinkLedger(inside, dispatcher, gitFacts);
   const report = (command: Command, closes: readonly EffectId[] = []) => dispatcher.report(command, closes);
-  const host = new ProviderHost({ adapters, store: inside, clock, settings, report, mayRepeatNote, interruptMs: options.interruptMs });
+  const tokens = new ThreadTokens(settings.environmentId);
+  const serving = new Map([...adapters].map(([instance, adapter]) => [instance, withThreadTools(adapter, tokens)]));
+  const host = new ProviderHost({
+    adapters: serving,
+    store: inside,
+    clock,
+    settings,
+    report,
+    mayRepeatNote,
+    interruptMs: options.interruptMs,
+  });
   const capabilities = (instance: string) => adapters.get(instance)?.capabilities ?? null;
   const effects = new EffectRunner({
     dispatcher,
@@ -173,7 +185,11 @@ async function compose(
     runs: runReads(store, commits, clock),
     transfers: transferReads(store),
     tasks: taskReads(store, commits, clock),
-    links: linkReads(store, commits, clock, (id) => (links?.stats(id) ?? null) as Record<string, unknown> | null),
+    links: linkReads(store, commits, clock, {
+      grants: (id) => settings.link(id)?.grants ?? [],
+      statistics: (id) => (links?.stats(id) ?? null) as Record<string, unknown> | null,
+    }),
+    threadTools: { callerOf: (token) => tokens.verify(token), servedAt: (url) => tokens.servedAt(url) },
     projects: { list: () => store.projects(), get: (id) => store.project(id) },
     providers: {
       list: () =>

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { AccessKind } from "../../schemas/access.ts";
 import type { Caller } from "../../schemas/command.ts";
-import type { LinkId } from "../../schemas/ids.ts";
 import { broadestModes, InteractionMode, type Modes, narrower, RuntimeMode } from "../../schemas/modes.ts";
 import type { AppThread, LinkOrigin } from "../../schemas/thread.ts";
 import { accessRefusal } from "../runtime/command-access.ts";
@@ -15,8 +14,6 @@ export type ToolCaller = Extract<Caller, { kind: "thread" | "client" | "user" }>
 export interface McpAccess {
   /** Who this is, by its token or by where it came in; null when nobody vouches for it. Asked anew for every request. */
   authenticate(request: Request): Caller | null | Promise<Caller | null>;
-  /** Whether a link's peer was granted to read here; then what it started may read more than its own. Default: no. */
-  mayRead?(linkId: LinkId): boolean;
 }
 
 /** Headers by which a caller narrows itself. They never give anything. */
@@ -79,9 +76,10 @@ export class Sight {
   /** The stamp that bounds it; null when it is not bound. */
   readonly stamp: LinkOrigin | null;
 
-  constructor(environment: Environment, access: McpAccess, caller: ToolCaller) {
+  constructor(environment: Environment, caller: ToolCaller) {
     const stamp = caller.kind === "thread" ? (environment.threads.get(caller.threadId)?.linkOrigin ?? null) : null;
-    this.stamp = stamp === null || access.mayRead?.(stamp.linkId) === true ? null : stamp;
+    const mayRead = stamp !== null && environment.links.get(stamp.linkId)?.grants.some(({ kind }) => kind === "read");
+    this.stamp = mayRead === true ? null : stamp;
   }
 
   sees(thread: AppThread): boolean {

@@ -37,7 +37,7 @@ const wrappingBytes = 1024 * 1024;
 export function createMcpApp(environment: Environment, access: McpAccess, options: McpAppOptions = {}): Hono {
   const maxBodyBytes = options.maxBodyBytes ?? limits.importRequestBytes + wrappingBytes;
   const news = new ThreadNews(environment);
-  const parts: McpParts = { environment, access, news, version: options.version ?? "0.0.0", onError: options.onError };
+  const parts: McpParts = { environment, news, version: options.version ?? "0.0.0", onError: options.onError };
   const onerror = (error: Error) => options.onError?.(error);
   const bus = new InMemoryServerEventBus(onerror);
   const modern = createMcpHandler(
@@ -74,7 +74,7 @@ export function createMcpApp(environment: Environment, access: McpAccess, option
     if (await isLegacyRequest(request, body.value)) return sessions.handle({ request, body: body.value, caller, authInfo });
     if ((body.value as { method?: unknown }).method === "subscriptions/listen") {
       // This stream is the library's own, and shows every thread to whoever asks.
-      if (new Sight(environment, access, caller).stamp !== null) return rpcError(403, -32_600, "what a link started cannot follow threads");
+      if (new Sight(environment, caller).stamp !== null) return rpcError(403, -32_600, "what a link started cannot follow threads");
       following.start();
     }
     return modern.fetch(request, { authInfo, parsedBody: body.value });

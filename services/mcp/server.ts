@@ -3,7 +3,7 @@ import { v7 } from "uuid";
 import type { PublicCommand } from "../../schemas/command.ts";
 import type { CommandId } from "../../schemas/ids.ts";
 import type { Environment } from "../runtime/environment-api.ts";
-import { type McpAccess, Sight, type ToolCaller } from "./access.ts";
+import { Sight, type ToolCaller } from "./access.ts";
 import { refusedAnswer } from "./answer.ts";
 import { callTool } from "./call.ts";
 import { listing, type Profile, toolNamed } from "./catalogue.ts";
@@ -18,7 +18,6 @@ import { parseUri } from "./uris.ts";
 
 export type McpParts = {
   environment: Environment;
-  access: McpAccess;
   news: ThreadNews;
   /** The package's version, which a client is told. */
   version: string;
@@ -39,13 +38,13 @@ export type ServerRole = {
 
 /** One MCP server for one serving unit: a session, a stream, or a single request. Both revisions of the protocol. */
 export function createMcpServer(parts: McpParts, role: ServerRole): Server {
-  const { environment, access } = parts;
+  const { environment } = parts;
   const server = new Server(
     { name: "ropewalk", title: `ropewalk: ${environment.name}`, version: parts.version },
     { capabilities: { tools: {}, resources: role.news === "none" ? {} : { subscribe: true } }, instructions },
   );
   const onError = (error: unknown) => parts.onError?.(error);
-  const reading = (caller: ToolCaller) => ({ environment, sight: new Sight(environment, access, caller) });
+  const reading = (caller: ToolCaller) => ({ environment, sight: new Sight(environment, caller) });
 
   server.setRequestHandler("tools/list", () => ({ tools: listing(role.profile) }));
   server.setRequestHandler("tools/call", async ({ params }, ctx) => {
@@ -75,10 +74,10 @@ export function createMcpServer(parts: McpParts, role: ServerRole): Server {
   return server;
 }
 
-function newsOf({ environment, access, news }: McpParts, role: ServerRole): NewsOf {
+function newsOf({ environment, news }: McpParts, role: ServerRole): NewsOf {
   return {
     news,
-    sight: async (ctx) => new Sight(environment, access, await role.caller(ctx)),
+    sight: async (ctx) => new Sight(environment, await role.caller(ctx)),
     tells(sight, uri) {
       const name = parseUri(uri);
       const thread = name?.kind === "thread" ? environment.threads.get(name.threadId) : null;

@@ -28,7 +28,7 @@ export function serveMcpStream(
   options: McpStreamOptions = {},
 ): { close(): Promise<void> } {
   const news = new ThreadNews(environment);
-  const parts: McpParts = { environment, access, news, version: options.version ?? "0.0.0", onError: options.onError };
+  const parts: McpParts = { environment, news, version: options.version ?? "0.0.0", onError: options.onError };
   const caller = async () => {
     const known = await access.authenticate(request);
     if (known === null) refuse("capability_denied", "token_revoked", "nobody vouches for this caller any more", "Connect anew.");

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Caller } from "../../schemas/command.ts";
 import type { EnvironmentId, ThreadId } from "../../schemas/ids.ts";
+import type { AppTools, ThreadToolsPort } from "../runtime/ports/thread-tools.ts";
 
 type Issued = { digest: Buffer; threadId: ThreadId; instance: string };
 
@@ -11,8 +12,9 @@ const secretBytes = 32;
  * The tokens by which the agents of this environment's threads call its tools: one for each open provider session, given
  * with it and taken with it. Only digests are kept, in memory alone: no token outlives the process whose sessions it is for.
  */
-export class ThreadTokens {
+export class ThreadTokens implements ThreadToolsPort {
   readonly #environmentId: EnvironmentId;
+  #url: string | null = null;
   /** By the token's public half, which is looked up; the secret half is compared in constant time. */
   readonly #issued = new Map<string, Issued>();
 
@@ -20,8 +22,17 @@ export class ThreadTokens {
     this.#environmentId = environmentId;
   }
 
+  /** Where sessions from now on find the tools; null: nowhere, and no token is made. */
+  servedAt(url: string | null): void {
+    this.#url = url;
+  }
+
+  issue(session: { threadId: ThreadId; instance: string }): AppTools | null {
+    return this.#url === null ? null : { url: this.#url, token: this.make(session) };
+  }
+
   /** A new token for one provider session of a thread. It is shown here and never again. */
-  issue(session: { threadId: ThreadId; instance: string }): string {
+  make(session: { threadId: ThreadId; instance: string }): string {
     const name = randomBytes(9).toString("base64url");
     const token = `${prefix}${name}.${randomBytes(secretBytes).toString("base64url")}`;
     this.#issued.set(name, { ...session, digest: this.#digest(token) });
@@ -40,16 +51,6 @@ export class ThreadTokens {
 
   revoke(token: string): void {
     this.#issued.delete(nameOf(token));
-  }
-
-  /** Whose token a request carries (`Authorization: Bearer …`), or null. */
-  callerOf(request: Request): Extract<Caller, { kind: "thread" }> | null {
-    const [scheme, token, ...more] = (request.headers.get("authorization") ?? "").trim().split(/\s+/);
-    return scheme?.toLowerCase() === "bearer" && token !== undefined && more.length === 0 ? this.verify(token) : null;
-  }
-
-  get size(): number {
-    return this.#issued.size;
   }
 
   #digest(token: string): Buffer {

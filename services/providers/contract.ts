@@ -3,6 +3,7 @@ import type { Modes } from "../../schemas/modes.ts";
 import type { NativeRef, ProviderCapabilities, ProviderInstanceId } from "../../schemas/provider.ts";
 import type { Refusal } from "../../schemas/refusal.ts";
 import type { RunEnding } from "../../schemas/run.ts";
+import type { AppTools } from "../runtime/ports/thread-tools.ts";
 
 /**
  * The adapter contract (providers.md): one provider behind one interface. The adapter owns native detail (boundaries,
@@ -34,6 +35,8 @@ export type OpenSession = {
   modes: Modes;
   /** Our thread, so that a provider that records inputs can name it; never sent as a native id. */
   threadId: string;
+  /** This environment's tools for the agent, where its provider takes such; good until the session is let go. */
+  appTools?: AppTools;
 } & (
   | { kind: "new" }
   | { kind: "resume"; nativeRef: NativeRef }
@@ -74,7 +77,13 @@ export type TurnSink = (event: TurnEvent) => void;
 export type TurnEvent =
   | { type: "progress"; text: string }
   | { type: "item"; body: ItemBody; nativeId: string | null; truncated?: boolean }
-  | { type: "request_opened"; requestId: string; question: "command" | "file_change" | "permission" | "question"; text: string; options: string[] }
+  | {
+      type: "request_opened";
+      requestId: string;
+      question: "command" | "file_change" | "permission" | "question";
+      text: string;
+      options: string[];
+    }
   | { type: "request_closed"; requestId: string }
   /** Any sign of life that is none of the above: keeps the lease. */
   | { type: "alive" }

@@ -18,7 +18,7 @@ import type {
   TransferId,
 } from "../../schemas/ids.ts";
 import type { TurnItem, VisibleItem } from "../../schemas/item.ts";
-import type { Link, LinkPosition } from "../../schemas/link.ts";
+import type { Grant, Link, LinkPosition } from "../../schemas/link.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
 import type { Run } from "../../schemas/run.ts";
@@ -55,6 +55,7 @@ export interface Environment {
   readonly transfers: Transfers;
   readonly tasks: Tasks;
   readonly links: Links;
+  readonly threadTools: ThreadToolsDoor;
   readonly projects: { list(): Project[]; get(id: ProjectId): Project | null };
   readonly providers: { list(): ProviderInstance[] };
 
@@ -126,6 +127,8 @@ export interface Tasks {
 }
 
 export type LinkView = Link & {
+  /** What the peer may do here, as configured. */
+  grants: readonly Grant[];
   /** Our direction and the peer's, and what the peer has confirmed. */
   sent: LinkPosition;
   receipted: LinkPosition;
@@ -143,6 +146,14 @@ export interface Links {
   get(id: LinkId): LinkView | null;
   /** The answer to a request of ours, as soon as it is there, or null after `timeoutMs`. The request goes on. */
   answer(id: RequestId, options?: { timeoutMs?: number }): Promise<LinkAnswer | null>;
+}
+
+/** How the agents of this environment's threads reach its tools (MCP), for whoever serves them. */
+export interface ThreadToolsDoor {
+  /** The thread whose agent has this token, or null; compared in constant time. */
+  callerOf(token: string): Extract<Caller, { kind: "thread" }> | null;
+  /** Where the tools are served from now on, as an address that agents on this machine can reach; null: nowhere. */
+  servedAt(url: string | null): void;
 }
 
 export type ProviderInstance = { instance: string; kind: string; capabilities: ProviderCapabilities };

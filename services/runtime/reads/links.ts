@@ -1,5 +1,5 @@
 import type { LinkId } from "../../../schemas/ids.ts";
-import type { Link } from "../../../schemas/link.ts";
+import type { Grant, Link } from "../../../schemas/link.ts";
 import type { Links, LinkView } from "../environment-api.ts";
 import { newLinkRow } from "../outbox.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -8,18 +8,24 @@ import { asLink, linkFrom } from "../typed-actors.ts";
 import type { Commits } from "./commits.ts";
 import { waitFor } from "./waiting.ts";
 
-export function linkReads(store: Store, commits: Commits, clock: Clock, statistics: (id: LinkId) => Record<string, unknown> | null): Links {
+export type LinkFacts = {
+  grants(id: LinkId): readonly Grant[];
+  statistics(id: LinkId): Record<string, unknown> | null;
+};
+
+export function linkReads(store: Store, commits: Commits, clock: Clock, facts: LinkFacts): Links {
   const view = (link: Link): LinkView => {
     const row = store.link(link.id) ?? newLinkRow(link.id, store.incarnation);
     return {
       ...link,
+      grants: facts.grants(link.id),
       sent: row.sent,
       receipted: row.receipted,
       received: row.received,
       backlog: store.outboxCount(link.id),
       keptMessages: store.keptMessages(link.id).map(({ epoch, number, reason }) => ({ epoch, number, reason })),
       openRequests: store.openRequests(link.peerEnvironmentId).map(({ requestId, kind, subject }) => ({ requestId, kind, subject })),
-      statistics: statistics(link.id),
+      statistics: facts.statistics(link.id),
     };
   };
   return {

@@ -118,7 +118,7 @@ async function callersOf(rig: Rig, kind: "client" | "thread"): Promise<Caller[]>
     const threadId = await rig.env.newThread(modes);
     const { runId } = await rig.env.send({ type: "thread.send", threadId, text: "hang" });
     await until(() => rig.env.runs.get(runId)?.status === "running");
-    callers.push({ words: words(modes), modes, client: await rig.connect(rig.tokens.issue({ threadId, instance: "p1" })) });
+    callers.push({ words: words(modes), modes, client: await rig.connect(rig.tokens.make({ threadId, instance: "p1" })) });
   }
   return callers;
 }
@@ -189,7 +189,7 @@ test("the deciding step holds a client's access by itself, whatever door its com
 test("an agent that is in no run asks for no more than its thread has, and in a run for no more than that was sent with", async () => {
   const rig = await startMcp({ scripts: { p1: script } });
   const threadId = await rig.env.newThread({ runtimeMode: "full-access" });
-  const agent = await rig.connect(rig.tokens.issue({ threadId, instance: "p1" }));
+  const agent = await rig.connect(rig.tokens.make({ threadId, instance: "p1" }));
   const launch = (runtimeMode: string) => verdictOf(agent, "t3_thread_launch", { prompt: "first", runtimeMode, clientRequestId: fresh() });
   expect(await launch("full-access")).toBe("allowed");
   const { runId } = await rig.env.send({ type: "thread.send", threadId, text: "hang", runtimeMode: "auto-accept-edits" });
@@ -203,7 +203,7 @@ describe("headers", () => {
     const rig = await startMcp({ scripts: { p1: script } });
     const threadId = await rig.env.newThread({ runtimeMode: "auto" });
     const narrow = { maxModes: { runtimeMode: "auto", interactionMode: "default" } as const };
-    const tokens = [rig.let(clientCaller(narrow)), rig.tokens.issue({ threadId, instance: "p1" })];
+    const tokens = [rig.let(clientCaller(narrow)), rig.tokens.make({ threadId, instance: "p1" })];
     for (const token of tokens) {
       const asks = async (headers: Record<string, string>, runtimeMode: string, interactionMode = "default") => {
         const client = await rig.connect(token, { headers });

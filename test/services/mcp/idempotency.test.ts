@@ -72,7 +72,7 @@ test("two callers do not meet under one request id", async () => {
   const threadId = await rig.env.newThread();
   const one = await rig.connect(rig.let(clientCaller({ clientId: "client:one" as never })));
   const two = await rig.connect(rig.let(clientCaller({ clientId: "client:two" as never })));
-  const agent = await rig.connect(rig.tokens.issue({ threadId, instance: "p1" }));
+  const agent = await rig.connect(rig.tokens.make({ threadId, instance: "p1" }));
   const answers = [];
   for (const caller of [one, two, agent])
     answers.push(await caller.use("t3_thread_send", { threadId, text: "hello", clientRequestId: "r1" }));

@@ -10,6 +10,7 @@ import type { ClientId } from "../../../schemas/ids.ts";
 import { broadestModes } from "../../../schemas/modes.ts";
 import type { McpAccess } from "../../../services/mcp/access.ts";
 import { createMcpApp, type McpAppOptions } from "../../../services/mcp/app.ts";
+import { bearerToken } from "../../../services/mcp/bearer.ts";
 import { ThreadTokens } from "../../../services/mcp/thread-tokens.ts";
 import type { Environment } from "../../../services/runtime/environment-api.ts";
 import { startEnvironment, type TestEnvironment, type TestOptions } from "../../support/environments.ts";
@@ -55,19 +56,20 @@ export type CallOptions = {
 };
 
 /** A real environment whose tools are served over HTTP on loopback, and real clients of it. */
-export async function startMcp(options: TestOptions & { app?: McpAppOptions; mayRead?: McpAccess["mayRead"] } = {}): Promise<Rig> {
+export async function startMcp(options: TestOptions & { app?: McpAppOptions } = {}): Promise<Rig> {
   const env = await startEnvironment(options);
   return serveMcp(env, options);
 }
 
-export async function serveMcp(env: TestEnvironment, options: { app?: McpAppOptions; mayRead?: McpAccess["mayRead"] } = {}): Promise<Rig> {
+export async function serveMcp(env: TestEnvironment, options: { app?: McpAppOptions } = {}): Promise<Rig> {
   const tokens = new ThreadTokens(env.id);
   const callers = new Map<string, Caller>();
   const errors: unknown[] = [];
   const access: McpAccess = {
-    authenticate: (request) =>
-      tokens.callerOf(request) ?? callers.get(request.headers.get("authorization")?.replace(/^Bearer /, "") ?? "") ?? null,
-    ...(options.mayRead !== undefined && { mayRead: options.mayRead }),
+    authenticate(request) {
+      const token = bearerToken(request) ?? "";
+      return tokens.verify(token) ?? callers.get(token) ?? null;
+    },
   };
   const ending = new AbortController();
   const app = createMcpApp(env as Environment, access, {

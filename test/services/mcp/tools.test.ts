@@ -167,7 +167,7 @@ test("an agent delegates a task, sees its result, and cancels another", async ()
   const parent = await rig.env.newThread();
   const { runId } = await rig.env.send({ type: "thread.send", threadId: parent, text: "work" });
   await until(() => rig.env.runs.get(runId)?.status === "running");
-  const agent = await rig.connect(rig.tokens.issue({ threadId: parent, instance: "p1" }));
+  const agent = await rig.connect(rig.tokens.make({ threadId: parent, instance: "p1" }));
   const given = await agent.use("delegate_task", { prompt: "count the strands", handedOver: "a rope", clientRequestId: fresh() });
   expect(given).toMatchObject({ repeated: false, childThreadId: expect.stringMatching(/^thread:/) });
   expect(rig.env.tasks.get(given.taskId)).toMatchObject({ spawnedBy: "agent", parentThreadId: parent, parentRunId: runId });
@@ -203,14 +203,14 @@ test("an agent may delegate only while its own run is under way", async () => {
   const rig = await startMcp();
   const threadId = await rig.env.newThread();
   await rig.env.say(threadId, "hello");
-  const agent = await rig.connect(rig.tokens.issue({ threadId, instance: "p1" }));
+  const agent = await rig.connect(rig.tokens.make({ threadId, instance: "p1" }));
   expect(await agent.refused("delegate_task", { prompt: "count", clientRequestId: fresh() })).toMatchObject({ code: "parent_not_active" });
 });
 
 test("the capabilities tell who calls, what it may, and what is here", async () => {
   const rig = await startMcp();
   const threadId = await rig.env.newThread({ runtimeMode: "auto", interactionMode: "plan" });
-  const agent = await rig.connect(rig.tokens.issue({ threadId, instance: "p1" }));
+  const agent = await rig.connect(rig.tokens.make({ threadId, instance: "p1" }));
   expect(await agent.use("orchestrator_capabilities")).toMatchObject({
     environment: { id: rig.env.id, name: "test" },
     caller: { kind: "thread", threadId, modes: { runtimeMode: "auto", interactionMode: "plan" } },

@@ -9,5 +9,6 @@ export const common: TestUserConfig = {
   pool: "forks",
   maxWorkers: 2,
   hookTimeout: 30_000,
+  setupFiles: [fileURLToPath(new URL("test/support/seed.ts", import.meta.url))],
   env: { NODE_COMPILE_CACHE: fileURLToPath(new URL(".cache/compile", import.meta.url)) },
 };

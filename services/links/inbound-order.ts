@@ -42,7 +42,7 @@ export class InboundOrder {
     this.#seen = this.#last;
   }
 
-  /** `next`: it, or what it was waited for, can be taken now. `early`: something before it is missing. */
+  /** `next`: it can be taken now, or after others that are here. `early`: something before it is missing. */
   offer(message: IncomingMessage): "next" | "early" | "repeat" | "let_go" {
     if (message.epoch < this.#epoch) return "let_go";
     if (message.epoch > this.#epoch) this.#begin(message.epoch, 0);
@@ -56,7 +56,7 @@ export class InboundOrder {
     else if (!this.#fits(message.number, bytes)) return this.peek() === null ? "early" : "let_go";
     this.#held.set(message.number, message);
     this.#bytes += bytes;
-    return next ? "next" : "early";
+    return this.peek() === null ? "early" : "next";
   }
 
   /** The message whose turn it is, when it is here. */
@@ -92,11 +92,6 @@ export class InboundOrder {
     else this.#begin(epoch, received?.number ?? 0);
     for (const message of messages) this.offer(message);
     for (const number of [...this.#held.keys()]) if (number <= this.#last) this.#remove(number);
-  }
-
-  /** Messages are missing before what is held. */
-  get gap(): boolean {
-    return this.#held.size > 0 && this.peek() === null;
   }
 
   /** The peer has sent something that was not given to the store yet. */

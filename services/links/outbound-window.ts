@@ -166,9 +166,9 @@ export class OutboundWindow {
     return Math.min(this.#repeat.maxMs, this.#repeat.settleMs * 2 ** Math.min(times, 20));
   }
 
+  /** Takes back what lies after `number`. What has a receipt is not here any more, so the cursor cannot fall below it. */
   #back(number: number): void {
-    const keep = Math.max(number, this.#receipted.number);
-    while (this.outstanding && this.cursor.number > keep) {
+    while (this.outstanding && this.cursor.number > number) {
       const last = this.#handed.pop();
       if (last === undefined) break;
       this.#bytes -= last.bytes;

@@ -37,7 +37,9 @@ test("I2 a repeat is told from a message that comes too early", () => {
   expect(numbers(incoming.take(10))).toEqual([1]);
   expect(incoming.offer(message(1))).toBe("repeat");
   expect(incoming.offer(message(3))).toBe("early");
-  expect([incoming.gap, incoming.behind]).toEqual([true, true]);
+  expect([incoming.peek(), incoming.behind]).toEqual([null, true]);
+  expect(incoming.offer(message(2))).toBe("next");
+  expect(incoming.offer(message(4))).toBe("next");
 });
 
 test("I3 what comes too early is held within the bounds only, and the next one always", () => {

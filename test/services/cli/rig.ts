@@ -4,9 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { v7 } from "uuid";
-import { afterAll } from "vitest";
+import { afterAll, vi } from "vitest";
 import type { CommandId, ThreadId } from "../../../schemas/ids.ts";
 import { connectLocal, type LocalClient } from "../../../services/http/client.ts";
+
+// Every command is a process of its own: on a busy machine a test of ten of them takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 /** The real command line on folders of its own, with the scripted provider. */
 const bin = fileURLToPath(new URL("../../../bin/ropewalk.js", import.meta.url));
@@ -135,13 +138,15 @@ export class World {
 
   /** A thread with this title, after a run for each text. */
   async thread(title: string, ...texts: string[]): Promise<ThreadId> {
-    const id = () => `cmd:${v7()}` as CommandId;
-    const { threadId } = (await this.client.command({ type: "thread.create", title }, id())).result;
-    for (const text of texts) {
-      const { runId } = (await this.client.command({ type: "thread.send", threadId, text }, id())).result;
-      await this.client.waitForRun(runId, { timeoutMs: 20_000 });
-    }
+    const { threadId } = (await this.client.command({ type: "thread.create", title }, commandId())).result;
+    for (const text of texts) await this.say(threadId, text);
     return threadId;
+  }
+
+  /** Sends a text and waits until its run has ended or asks. */
+  async say(threadId: ThreadId, text: string): Promise<void> {
+    const { runId } = (await this.client.command({ type: "thread.send", threadId, text }, commandId())).result;
+    await this.client.waitForRun(runId, { timeoutMs: 60_000 });
   }
 
   async close(): Promise<void> {
@@ -169,13 +174,15 @@ export async function until(isSo: () => boolean | Promise<boolean>, ended?: Prom
   void ended?.then((how) => {
     over = how;
   });
-  for (let tries = 0; tries < 1_000; tries += 1) {
+  for (let tries = 0; tries < 3_000; tries += 1) {
     if (await isSo()) return;
     if (over !== null) throw new Error(`it ended before: ${JSON.stringify(over)}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error("it did not come about within 20 s");
+  throw new Error("it did not come about within a minute");
 }
+
+const commandId = () => `cmd:${v7()}` as CommandId;
 
 function parsed(stdout: string): Answer {
   try {

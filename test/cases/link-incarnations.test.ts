@@ -1,23 +1,14 @@
 import { rmSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { TaskId, ThreadId } from "../../schemas/ids.ts";
 import { createMemoryFabric } from "../../services/links/memory/transport.ts";
 import { systemClock } from "../../services/runtime/system-clock.ts";
 import { until } from "../support/environments.ts";
 import { expectEachConsumedOnce, familyScript, goOn, resultsFor, taskEnded } from "../support/families.ts";
-import { type LinkedSide, type LinkFabric, linkedPair, memoryFabric, natsFabric, settled } from "../support/linked.ts";
-import { TestNats } from "../support/nats.ts";
+import { spawnOn } from "../support/link-talk.ts";
+import { bothFabrics, type LinkedSide, linkedPair, memoryFabric, settled } from "../support/linked.ts";
 
-let nats: TestNats;
-beforeAll(async () => {
-  nats = await TestNats.start();
-});
-afterAll(() => nats.end());
-
-const fabrics: [string, () => LinkFabric][] = [
-  ["in this process", memoryFabric],
-  ["over a nats-server", () => natsFabric(nats.url)],
-];
+const fabrics = bothFabrics();
 const family = { scripts: { p1: familyScript } };
 
 async function importTo(from: LinkedSide, to: LinkedSide, handoffId: string): Promise<ThreadId> {
@@ -26,12 +17,6 @@ async function importTo(from: LinkedSide, to: LinkedSide, handoffId: string): Pr
   return ((await from.env.send({ type: "link.import", environmentId: to.id, import: wish } as never)) as { threadId: ThreadId }).threadId;
 }
 const has = (side: LinkedSide, threadId: ThreadId) => side.env.threads.get(threadId) !== null;
-
-async function spawnOn(from: LinkedSide, to: LinkedSide, prompt: string) {
-  const parentThreadId = await from.env.newThread();
-  const { taskId } = await from.env.send({ type: "task.spawn", parentThreadId, prompt, environmentId: to.id });
-  return { parentThreadId, taskId };
-}
 
 function childAtWork(side: LinkedSide, taskId: TaskId) {
   return until(() => {

@@ -1,6 +1,6 @@
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 import type { EnvironmentConfig } from "../../schemas/config.ts";
 import type { EnvironmentId, LinkId } from "../../schemas/ids.ts";
 import type { Grant } from "../../schemas/link.ts";
@@ -13,12 +13,26 @@ import type { LinkTransport } from "../../services/runtime/ports/link-transport.
 import { systemClock } from "../../services/runtime/system-clock.ts";
 import { systemIdentifiers } from "../../services/runtime/system-identifiers.ts";
 import { startEnvironment, type TestEnvironment, temporaryFolder, until } from "./environments.ts";
+import { TestNats } from "./nats.ts";
 
 /** What carries the messages: a fabric in this process, or a nats-server. */
 export type LinkFabric = { nats: string | null; transport(name: string): LinkTransport | undefined };
 
-export const natsFabric = (url: string): LinkFabric => ({ nats: url, transport: () => undefined });
+const natsFabric = (url: string): LinkFabric => ({ nats: url, transport: () => undefined });
 export const memoryFabric = (): LinkFabric => ({ nats: null, transport: createMemoryFabric({ clock: systemClock }).transport });
+
+/** The fabrics that a link is tested on, one after the other; a nats-server runs beside the tests of the file. */
+export function bothFabrics() {
+  let nats: TestNats;
+  beforeAll(async () => {
+    nats = await TestNats.start();
+  });
+  afterAll(() => nats.end());
+  return [
+    ["in this process", memoryFabric],
+    ["over a nats-server", (): LinkFabric => natsFabric(nats.url)],
+  ] as const;
+}
 
 /** Everything that a link can be granted, without a cap. */
 export const allGrants: Grant[] = [

@@ -38,6 +38,7 @@ import { recover } from "./runtime/recovery.ts";
 import { type Scratch, Settings } from "./runtime/settings.ts";
 import { systemClock } from "./runtime/system-clock.ts";
 import { systemIdentifiers } from "./runtime/system-identifiers.ts";
+import { packageVersion } from "./runtime/version.ts";
 import type { FileSystemType } from "./store/folder.ts";
 import { openStore, type SqliteStore } from "./store/sqlite-store.ts";
 import { gitFacts } from "./workspace/git-facts.ts";
@@ -298,8 +299,9 @@ async function startLinks(
 
 /** Serves an environment to this machine's user over its unix socket (decision 41). Close the server before the environment. */
 export async function serveEnvironment(environment: Environment, options: LocalServerOptions = {}): Promise<LocalServer> {
-  const { serveLocal } = await import("./http/server.ts");
+  const [{ serveLocal }, { mcpUpgrades }] = await Promise.all([import("./http/server.ts"), import("./mcp/local.ts")]);
   const loaded = loadOrCreateConfig(environment.dir);
   const maxBodyBytes = loaded.ok ? loaded.config.limits.importRequestBytes : undefined;
-  return serveLocal(environment, { ...(maxBodyBytes !== undefined && { maxBodyBytes }), ...options });
+  const onUpgrade = mcpUpgrades(environment, { version: packageVersion(), onError: (error) => options.onError?.(error as Error) });
+  return serveLocal(environment, { ...(maxBodyBytes !== undefined && { maxBodyBytes }), onUpgrade, ...options });
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { EnvironmentConfig } from "../../schemas/config.ts";
 import { EnvironmentUnreachable } from "../http/client/failures.ts";
 import { connectLocal } from "../http/client.ts";
-import { packageVersion } from "./version.ts";
+import { packageVersion } from "../runtime/version.ts";
 import { counted, sizeWords } from "./words.ts";
 
 export type Finding = { about: string; state: "fine" | "note" | "wrong"; text: string; hint: string | null };

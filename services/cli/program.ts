@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { packageVersion } from "../runtime/version.ts";
 import { answerCommand } from "./commands/answer.ts";
 import { archiveCommand } from "./commands/archive.ts";
 import { chartsCommand } from "./commands/charts.ts";
@@ -11,6 +12,7 @@ import { handoffCommand } from "./commands/handoff.ts";
 import { importCommand } from "./commands/import.ts";
 import { linkCommand } from "./commands/link.ts";
 import { lsCommand } from "./commands/ls.ts";
+import { mcpCommand } from "./commands/mcp.ts";
 import { mergeBackCommand } from "./commands/merge-back.ts";
 import { newCommand } from "./commands/new.ts";
 import { noCommand } from "./commands/no.ts";
@@ -27,10 +29,9 @@ import { taskCommand } from "./commands/task.ts";
 import { transferCommand } from "./commands/transfer.ts";
 import { unarchiveCommand } from "./commands/unarchive.ts";
 import { upCommand } from "./commands/up.ts";
-import { packageVersion } from "./version.ts";
 
 const groups: [heading: string, commands: (() => Command)[]][] = [
-  ["Environment", [upCommand, downCommand, statusCommand, doctorCommand]],
+  ["Environment", [upCommand, downCommand, statusCommand, doctorCommand, mcpCommand]],
   ["Threads", [lsCommand, newCommand, showCommand, sendCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand]],
   ["What asks for you", [okCommand, noCommand, answerCommand]],
   ["Fork, switch, merge back, spawn, import", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, importCommand]],

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import { connect } from "node:net";
+import type { Duplex } from "node:stream";
 import { createAdaptorServer } from "@hono/node-server";
 import type { Environment } from "../runtime/environment-api.ts";
 import { createHttpApp, type HttpAppOptions } from "./app.ts";
@@ -13,7 +14,10 @@ export type LocalServer = {
   close(): Promise<void>;
 };
 
-export type LocalServerOptions = Omit<HttpAppOptions, "signal">;
+export type LocalServerOptions = Omit<HttpAppOptions, "signal"> & {
+  /** Takes a connection that is to become something else; without it such a request is answered as any other. */
+  onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+};
 
 const closeGraceMs = 2_000;
 
@@ -27,12 +31,14 @@ export async function serveLocal(environment: Environment, options: LocalServerO
   const ending = new AbortController();
   const app = createHttpApp(environment, { ...options, signal: ending.signal });
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  const upgraded = options.onUpgrade === undefined ? new Set<Duplex>() : takeUpgrades(server, options.onUpgrade);
   await listen(server, place.path);
   if (place.link !== null) symlinkSync(place.path, place.link);
   return {
     socket: place.path,
     async close() {
       ending.abort();
+      for (const socket of upgraded) socket.destroy();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       const hurry = setTimeout(() => server.closeAllConnections(), closeGraceMs);
@@ -41,6 +47,17 @@ export async function serveLocal(environment: Environment, options: LocalServerO
       if (place.link !== null) rmSync(place.link, { force: true });
     },
   };
+}
+
+/** Connections that became something else are no longer the server's to close. */
+function takeUpgrades(server: Server, onUpgrade: NonNullable<LocalServerOptions["onUpgrade"]>): Set<Duplex> {
+  const upgraded = new Set<Duplex>();
+  server.on("upgrade", (request, socket, head) => {
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    onUpgrade(request, socket, head);
+  });
+  return upgraded;
 }
 
 /** Takes away what a process that died has left. Anything else in that place stays, and is told. */

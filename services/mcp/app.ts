@@ -4,7 +4,7 @@ import { limits } from "../../schemas/limits.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 import { callerName, type McpAccess, narrowed, Sight, type ToolCaller } from "./access.ts";
 import { type BodyReader, bodyOf } from "./body.ts";
-import { type Profile, profiles } from "./catalogue.ts";
+import { isProfile, type Profile, profiles } from "./profile.ts";
 import { refuse, toldOf } from "./refused.ts";
 import { rpcError } from "./rpc-error.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
@@ -127,7 +127,7 @@ const callerIn = (context: ServerContext | null): ToolCaller => callerOf(context
 function profileOf(request: Request | undefined, caller: ToolCaller): Profile {
   const wished = request === undefined ? null : new URL(request.url).searchParams.get("profile");
   if (wished === null) return caller.kind === "thread" ? "small" : "full";
-  if ((profiles as readonly string[]).includes(wished)) return wished as Profile;
+  if (isProfile(wished)) return wished;
   refuse("invalid_request", "unknown_profile", `there is no profile ${wished}`, `The profiles are: ${profiles.join(", ")}.`);
 }
 

@@ -1,4 +1,5 @@
 import { inputSchema, outputSchema, shallowOutputSchema } from "./compact-schema.ts";
+import type { Profile } from "./profile.ts";
 import type { AnyTool } from "./tool.ts";
 import { delegateTask } from "./tools/delegate-task.ts";
 import { orchestratorCapabilities } from "./tools/orchestrator-capabilities.ts";
@@ -15,10 +16,6 @@ import { t3ThreadTransfers } from "./tools/t3-thread-transfers.ts";
 import { t3ThreadWait } from "./tools/t3-thread-wait.ts";
 import { taskCancel } from "./tools/task-cancel.ts";
 import { taskStatus } from "./tools/task-status.ts";
-
-/** Which tools are listed, and how much of them: each costs an agent tokens in every request. */
-export const profiles = ["small", "full"] as const;
-export type Profile = (typeof profiles)[number];
 
 /** What an agent at work needs: delegate, look around, talk to other threads. Listed in the small profile. */
 const atWork: readonly AnyTool[] = [

@@ -3,7 +3,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import { limits } from "../../schemas/limits.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 import { type McpAccess, narrowed } from "./access.ts";
-import type { Profile } from "./catalogue.ts";
+import type { Profile } from "./profile.ts";
 import { refuse } from "./refused.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { ThreadNews } from "./thread-news.ts";
@@ -42,6 +42,7 @@ export function serveMcpStream(
     },
     { transport, onerror: (error) => options.onError?.(error) },
   );
+  stream.once("end", () => stream.end());
   stream.once("close", () => void handle.close().catch(() => {}));
   stream.once("error", () => stream.destroy());
   return handle;

@@ -86,7 +86,7 @@ test("every door can be imported", () => {
 
 test("nothing behind the doors can be imported", () => {
   const code = consumerRuns(
-    `console.log(await import("ropewalk/dist/services/cli/version.js").then(() => "imported", (error) => error.code));`,
+    `console.log(await import("ropewalk/dist/services/runtime/version.js").then(() => "imported", (error) => error.code));`,
   );
   expect(code.trim()).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED");
 });

@@ -1,4 +1,4 @@
-import type { EnvironmentId } from "../../schemas/ids.ts";
+import type { EnvironmentId, RunId, TaskId } from "../../schemas/ids.ts";
 import type { Environment } from "../../services/runtime/environment-api.ts";
 import { turns } from "./environment.ts";
 import type { Given, InstantProvider } from "./instant-provider.ts";
@@ -12,23 +12,22 @@ export type FanOut = { totalMs: number; childrenMs: number; collectMs: number; c
  */
 export async function fanOut(environment: Environment, provider: InstantProvider, count: number, at?: EnvironmentId): Promise<FanOut> {
   const { threadId } = await environment.send({ type: "thread.create", title: "parent" });
-  let [answered, told] = [0, -1];
+  let told: Given | null = null;
   let asked: (given: Given) => void = () => {};
   const parentAsked = new Promise<Given>((resolve) => {
     asked = resolve;
   });
+  let heard: (given: Given) => void = () => {};
+  const parentTold = new Promise<Given>((resolve) => {
+    heard = resolve;
+  });
   provider.answer = (given) => {
-    if (given.threadId !== threadId) {
-      answered += 1;
-      return true;
-    }
-    if (told >= 0) {
-      told = given.input.context.length;
-      return true;
-    }
-    told = 0;
-    asked(given);
-    return false;
+    if (given.threadId !== threadId) return true;
+    if (told === null) asked(given);
+    else heard(given);
+    const first = told === null;
+    told = given;
+    return !first;
   };
   const { runId } = await environment.send({ type: "thread.send", threadId, text: "Look at every part." });
   const parent = await parentAsked;
@@ -48,14 +47,15 @@ export async function fanOut(environment: Environment, provider: InstantProvider
   );
   const refused = spawned.find((receipt) => !receipt.ok);
   if (refused !== undefined) throw new Error(JSON.stringify(refused));
-  await turns("the children", () => answered === count || at !== undefined);
-  await turns("the results", () => environment.tasks.list({ parent: threadId, open: true, limit: 1 }).length === 0);
+  const tasks = await Promise.all(spawned.map((receipt) => environment.tasks.wait((receipt.ok ? receipt.result["taskId"] : "") as TaskId)));
   const children = performance.now();
   provider.complete(parent);
-  await turns("the collecting run", () => told > 0);
-  await turns("its end", () => environment.threads.get(threadId)?.activeRunId === null);
+  const collecting = await parentTold;
+  const last = await environment.runs.wait(collecting.input.runId as RunId);
   const ended = performance.now();
   const { user, system } = process.cpuUsage(cpu);
-  if (told !== count) throw new Error(`the parent was told ${told} of ${count} results`);
+  const results = collecting.input.context.length;
+  if (results !== count || last?.status !== "completed" || tasks.some((task) => task?.status !== "completed"))
+    throw new Error(`the parent was told ${results} of ${count} results, its run is ${last?.status}`);
   return { totalMs: ended - began, childrenMs: children - began, collectMs: ended - children, cpuMs: (user + system) / 1_000 };
 }

@@ -25,8 +25,8 @@ export function floorOf(writes: readonly Write[]): Promise<number> {
 export function sizeOf(writes: readonly Write[]): { rows: number; commits: number; bytes: number } {
   let [rows, commits, bytes] = [0, 0, 0];
   for (const { sql, values } of writes) {
-    if (values === null) commits += sql === "commit" ? 1 : 0;
-    else {
+    if (sql === "commit") commits += 1;
+    else if (values !== null && values.length > 0) {
       rows += 1;
       for (const v of values) bytes += typeof v === "string" ? v.length : v instanceof Uint8Array ? v.length : 8;
     }

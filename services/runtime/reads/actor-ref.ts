@@ -18,10 +18,8 @@ export function durableActorRef(store: Store, commits: Commits, id: ActorId, sen
     getSnapshot: () => snapshotOf(row()),
     subscribe(observer) {
       const next = typeof observer === "function" ? observer : observer.next;
-      const stop = commits.onCommit((_commit, batch) => {
-        const changed = batch.actors.find((a) => a.id === id);
-        if (changed !== undefined) next?.(snapshotOf(changed));
-      });
+      // A copy: the runtime keeps the row, and who listens may do as he likes.
+      const stop = commits.onActor(id, (changed) => next?.(snapshotOf({ ...changed, context: structuredClone(changed.context) })));
       return { unsubscribe: stop };
     },
     send,

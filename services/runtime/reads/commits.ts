@@ -1,10 +1,13 @@
 import type { Change } from "../../../schemas/feed.ts";
-import type { CommitBatch, Store, StoredJournalRow } from "../ports/store.ts";
+import type { ActorId } from "../../../schemas/ids.ts";
+import type { ActorRow, CommitBatch, Store, StoredJournalRow } from "../ports/store.ts";
 
 /** Who is told of commits. A listener that throws is not told again; it harms nobody else. */
 export class Commits {
   readonly #store: Store;
   readonly #listeners = new Set<(commit: number, batch: CommitBatch) => void>();
+  /** By the actor that they ask about: thousands may wait, each for one. */
+  readonly #actors = new Map<ActorId, Set<(row: ActorRow) => void>>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -15,13 +18,23 @@ export class Commits {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Calls back after every commit that an actor is part of. Returns how to stop. */
+  onActor(id: ActorId, listener: (row: ActorRow) => void): () => void {
+    const listeners = this.#actors.get(id) ?? new Set();
+    this.#actors.set(id, listeners);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#actors.get(id) === listeners) this.#actors.delete(id);
+    };
+  }
+
   committed(commit: number, batch: CommitBatch): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(commit, batch);
-      } catch {
-        this.#listeners.delete(listener);
-      }
+    for (const listener of this.#listeners) attempt(() => listener(commit, batch), this.#listeners, listener);
+    if (this.#actors.size === 0) return;
+    for (const row of batch.actors) {
+      const listeners = this.#actors.get(row.id);
+      if (listeners !== undefined) for (const listener of listeners) attempt(() => listener(row), listeners, listener);
     }
   }
 
@@ -55,5 +68,13 @@ export class Commits {
       if (rows.length < size) return { journal, last: Number.MAX_SAFE_INTEGER };
       if (journal.length >= limit) return { journal, last: rows.at(-1)?.commit ?? 0 };
     }
+  }
+}
+
+function attempt<L>(call: () => void, listeners: Set<L>, listener: L): void {
+  try {
+    call();
+  } catch {
+    listeners.delete(listener);
   }
 }

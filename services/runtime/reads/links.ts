@@ -6,7 +6,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { asLink, linkFrom } from "../typed-actors.ts";
 import type { Commits } from "./commits.ts";
-import { waitFor } from "./waiting.ts";
+import { everyCommit, waitFor } from "./waiting.ts";
 
 export type LinkFacts = {
   grants(id: LinkId): readonly Grant[];
@@ -36,7 +36,7 @@ export function linkReads(store: Store, commits: Commits, clock: Clock, facts: L
     },
     answer: (id, { timeoutMs = 60_000 } = {}) =>
       waitFor(
-        commits,
+        everyCommit(commits),
         clock,
         timeoutMs,
         () => store.outgoingRequest(id)?.answer ?? null,

@@ -6,7 +6,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { asTask, asTransfer, openTaskStatuses, runFrom, taskFrom, transferFrom } from "../typed-actors.ts";
 import type { Commits } from "./commits.ts";
-import { waitFor } from "./waiting.ts";
+import { commitsOf, waitFor } from "./waiting.ts";
 
 const defaultWaitMs = 60_000;
 
@@ -16,7 +16,7 @@ export function runReads(store: Store, commits: Commits, clock: Clock): Runs {
     progress: (id) => store.progress(id),
     wait: (id, { timeoutMs = defaultWaitMs, until = "ended" } = {}) =>
       waitFor(
-        commits,
+        commitsOf(commits, id),
         clock,
         timeoutMs,
         () => runFrom(store, id),
@@ -70,7 +70,7 @@ export function taskReads(store: Store, commits: Commits, clock: Clock): Tasks {
     get: (id) => taskFrom(store, id),
     wait: (id, { timeoutMs = defaultWaitMs } = {}) =>
       waitFor(
-        commits,
+        commitsOf(commits, id),
         clock,
         timeoutMs,
         () => taskFrom(store, id),

@@ -28,7 +28,7 @@ import { RuntimeLinkLedger } from "./runtime/ledger.ts";
 import type { Clock } from "./runtime/ports/clock.ts";
 import type { Identifiers } from "./runtime/ports/identifiers.ts";
 import type { LinkTransport } from "./runtime/ports/link-transport.ts";
-import { type Store, StoreFailure } from "./runtime/ports/store.ts";
+import { type CommitBatch, type Store, StoreFailure } from "./runtime/ports/store.ts";
 import { durableActorRef } from "./runtime/reads/actor-ref.ts";
 import { Commits } from "./runtime/reads/commits.ts";
 import { linkReads } from "./runtime/reads/links.ts";
@@ -130,10 +130,11 @@ async function compose(
     settings,
     scratch,
     onBoundary: options.onBoundary,
+    answerNow: (request, decided) => (request.kind === "run.prepare" ? (preparing.now?.(request, decided) ?? null) : null),
     onFatal: options.onFatal ?? (() => process.exit(1)),
     onCommitted({ commit, batch, outboxLinks }) {
       ledger.wrote(outboxLinks);
-      effects.take(batch.effects);
+      effects.take(batch.effects, startsIn(batch));
       commits.committed(commit, batch);
     },
   });
@@ -151,12 +152,13 @@ async function compose(
     interruptMs: options.interruptMs,
   });
   const capabilities = (instance: string) => adapters.get(instance)?.capabilities ?? null;
+  const preparing = prepareRun({ store: inside, clock, ids, settings, counter, capabilities, report });
   const effects = new EffectRunner({
     dispatcher,
     onBoundary: options.onBoundary,
     log: (message, details) => log.warn(details, message),
     handlers: {
-      "run.prepare": prepareRun({ store: inside, clock, ids, settings, counter, capabilities, report }),
+      "run.prepare": preparing,
       "provider.start": host.start,
       "provider.interrupt": host.interrupt,
       "provider.answer": host.answer,
@@ -252,6 +254,10 @@ function makeAdapters(config: EnvironmentConfig, dir: string, given: Environment
         : createCodexAdapter({ instance, config: provider, stateDir });
   }
   return made;
+}
+
+function startsIn(batch: CommitBatch): ReadonlySet<EffectId> {
+  return new Set(batch.effectStates.filter((e) => e.state === "started").map((e) => e.id));
 }
 
 /** The project of threads that belong to none: a folder of the environment's own. */

@@ -8,7 +8,7 @@ import { mergedUpTo } from "../runtime/merges.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { pointAt } from "../runtime/source-point.ts";
 import { taskFrom, threadFrom } from "../runtime/typed-actors.ts";
-import { type BuildResult, buildHandoff, buildResultHandoff, buildTaskHandoff } from "./build.ts";
+import { type BuildResult, buildHandoff, buildResultHandoff, buildTaskHandoff, resultHandoffNow, taskHandoffNow } from "./build.ts";
 import type { StartContext, WorkedOn } from "./outcomes.ts";
 import { inheritedSegments, retoldItems, segmentsBefore } from "./retold-items.ts";
 import type { TokenCounter } from "./tokens.ts";
@@ -74,18 +74,31 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
       const task = isMessage ? request.message : start.tells.includes(1) ? null : firstMessage(store, thread);
       return { built: await buildTaskHandoff({ ...common, task, handedOver, isMessage }), basePoint: null, sourcePoint: null };
     }
-    case "subagent_result": {
-      const task = input.taskId === null ? null : taskFrom(store, input.taskId);
-      const built = await buildResultHandoff({
-        ...common,
-        title: task?.title ?? "task",
-        status: input.outcome?.ending ?? "interrupted",
-        text: input.content === null ? null : read(input.content),
-        reason: input.outcome?.error?.message ?? null,
-      });
-      return { built, basePoint: null, sourcePoint: null };
-    }
+    case "subagent_result":
+      return { built: await buildResultHandoff({ ...common, ...resultOf(store, input) }), basePoint: null, sourcePoint: null };
   }
+}
+
+/**
+ * The artefacts that a fan-out is made of, without waiting: a task that is its child's first message, and a result. Null
+ * for what must be counted, and for everything that retells items, which takes its time.
+ */
+export function artefactNow(request: Omit<ArtefactRequest, "counter">, { input }: WorkedOn): BuildResult | null {
+  const { store, run, budget, message } = request;
+  if (input.type === "subagent_result") return resultHandoffNow({ budget, ...resultOf(store, input) });
+  if (input.type !== "subagent_spawn" || run.ordinal !== 1) return null;
+  const handedOver = input.content === null ? null : readerOf(store)(input.content);
+  return taskHandoffNow({ budget, task: message, handedOver, isMessage: true });
+}
+
+function resultOf(store: Store, input: WorkedOn["input"]) {
+  const task = input.taskId === null ? null : taskFrom(store, input.taskId);
+  return {
+    title: task?.title ?? "task",
+    status: input.outcome?.ending ?? ("interrupted" as const),
+    text: input.content === null ? null : readerOf(store)(input.content),
+    reason: input.outcome?.error?.message ?? null,
+  };
 }
 
 /** Up to where an older merge of the same fork tells it in this very start: each run of the fork is told once. */

@@ -35,12 +35,12 @@ export type HandoffSubject =
 type BuiltHandoff = Omit<ContextHandoff, "id" | "transferId" | "createdAt"> & { exact: boolean };
 export type BuildResult = ({ ok: true } & BuiltHandoff) | { ok: false; refusal: Refusal };
 
-type Common = {
+type Uncounted = {
   budget: HandoffBudget;
-  counter: Pick<TokenCounter, "count">;
   /** The receiver may have been given this before (told at least once). */
   mayRepeat?: boolean;
 };
+type Common = Uncounted & { counter: Pick<TokenCounter, "count"> };
 
 /** From the fullest to the barest; the first at which everything fits is used, else the last. */
 const details: Detail[] = [
@@ -79,35 +79,36 @@ export async function buildHandoff(
  * A task for a child. `isMessage`: it is the message of the child's first run, and with nothing handed over the task alone,
  * without a header (decision 26). Else it is told beside another message; `task` is null where the history tells it.
  */
-export async function buildTaskHandoff(
-  request: Common & { task: string | null; handedOver: string | null; isMessage: boolean },
-): Promise<BuildResult> {
-  const { task, handedOver, isMessage, budget, counter, mayRepeat } = request;
-  const given = handedOver === null ? [] : [handedOverHeader, handedOver];
-  const asked = task === null ? [] : isMessage && handedOver === null ? [task] : [taskHeader, task];
-  const payload = headOf([...given, ...asked].join("\n\n"), mayRepeat);
+export async function buildTaskHandoff(request: Common & TaskToTell): Promise<BuildResult> {
+  const { isMessage, budget, counter } = request;
+  const payload = taskPayload(request);
   const measured = await within(payload, budget, measureIn(budget.unit, counter));
   if (!measured.fits) return { ok: false, refusal: tooLarge(measured.size, budget) };
   return built("portable_context", isMessage, budget, { payload, leftOut: [], ...measured });
+}
+
+/** The same at once, where it is so small that it need not be counted; else null. */
+export function taskHandoffNow(request: Uncounted & TaskToTell): BuildResult | null {
+  return wholeNow(taskPayload(request), request.isMessage, request.budget);
+}
+
+type TaskToTell = { task: string | null; handedOver: string | null; isMessage: boolean };
+
+function taskPayload({ task, handedOver, isMessage, mayRepeat }: Uncounted & TaskToTell): string {
+  const given = handedOver === null ? [] : [handedOverHeader, handedOver];
+  const asked = task === null ? [] : isMessage && handedOver === null ? [task] : [taskHeader, task];
+  return headOf([...given, ...asked].join("\n\n"), mayRepeat);
 }
 
 /**
  * The result of a child's run for its parent. A text that is larger than the budget is told with its middle cut out,
  * named and listed, since a result that could never be told would keep its parent from ever running again.
  */
-export async function buildResultHandoff(
-  request: Common & {
-    title: string;
-    status: Parameters<typeof resultHeader>[1];
-    text: string | null;
-    reason?: string | null;
-  },
-): Promise<BuildResult> {
-  const { title, status, budget, counter, mayRepeat } = request;
+export async function buildResultHandoff(request: Common & ResultToTell): Promise<BuildResult> {
+  const { budget, counter } = request;
   const measure = measureIn(budget.unit, counter);
   const text = request.text ?? "";
-  const head = headOf(resultHeader(title, status, text !== "", request.reason ?? null), mayRepeat);
-  const payloadOf = (told: string) => (told === "" ? head : `${head}\n\n${told}`);
+  const payloadOf = resultPayload(request);
   const whole = await within(payloadOf(text), budget, measure);
   if (whole.fits) return built("portable_context", false, budget, { payload: payloadOf(text), leftOut: [], ...whole });
 
@@ -130,6 +131,33 @@ export async function buildResultHandoff(
   const leftOut: LeftOut[] = [{ itemId: null, reason: "truncated_output", size: await sizeOf(best.cut, measure) }];
   return built("portable_context", false, budget, { payload: best.payload, size: best.size, exact: true, leftOut });
 }
+
+/** The same at once, where it is so small that it need not be counted; else null. */
+export function resultHandoffNow(request: Uncounted & ResultToTell): BuildResult | null {
+  return wholeNow(resultPayload(request)(request.text ?? ""), false, request.budget);
+}
+
+type ResultToTell = {
+  title: string;
+  status: Parameters<typeof resultHeader>[1];
+  text: string | null;
+  reason?: string | null;
+};
+
+function resultPayload(request: Uncounted & ResultToTell): (told: string) => string {
+  const { title, status, text, mayRepeat } = request;
+  const head = headOf(resultHeader(title, status, text !== null && text !== "", request.reason ?? null), mayRepeat);
+  return (told) => (told === "" ? head : `${head}\n\n${told}`);
+}
+
+function wholeNow(payload: string, isMessage: boolean, budget: HandoffBudget): BuildResult | null {
+  const measure = measureIn(budget.unit, uncounted);
+  const size = measure.atMost(payload);
+  if (size > budget.limit) return null;
+  return built("portable_context", isMessage, budget, { payload, leftOut: [], size, exact: measure.exact });
+}
+
+const uncounted = { count: () => Promise.reject(new Error("nothing is counted here")) };
 
 function header(subject: HandoffSubject): string {
   switch (subject.about) {

@@ -1,4 +1,5 @@
 import type { Caller, Command, CommandType, PublicCommand, Receipt } from "../../schemas/command.ts";
+import type { EffectRequest } from "../../schemas/effect.ts";
 import type { CommandId, EffectId, LinkId } from "../../schemas/ids.ts";
 import { dependsOnOutside, type Refusal, refusal } from "../../schemas/refusal.ts";
 import { boundaryName } from "./boundary-name.ts";
@@ -7,6 +8,7 @@ import type { Facts } from "./facts.ts";
 import { HotActors } from "./hot-actors.ts";
 import { Outbox } from "./outbox.ts";
 import { Overlay } from "./overlay.ts";
+import { overlayStore } from "./overlay-store.ts";
 import type { Plan } from "./plan.ts";
 import { plans } from "./plans.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -32,6 +34,11 @@ export type DispatcherOptions = {
   ids: Identifiers;
   settings: Settings;
   scratch: Scratch;
+  /**
+   * Commands that answer an effect at once, read from what is decided so far; null when the outside must be asked first.
+   * They are decided in the same commit, and the effect is not kept.
+   */
+  answerNow?: ((request: EffectRequest, decided: Store) => Command[] | null) | undefined;
   /** Called right after each commit, before receipts are given out. */
   onCommitted(committed: Committed): void;
   /** The disk did not confirm a write: nothing in memory can be trusted, and the process must end. */
@@ -98,7 +105,7 @@ export class Dispatcher {
 
   /** What the outside answered. `closes` names the effects that this settles, in the same commit. */
   report(command: Command, closes: readonly EffectId[] = [], facts: Facts = noFacts): Promise<Receipt> {
-    return this.#enqueue({ command, id: this.#o.ids.next("cmd"), caller: { kind: "system" }, facts, digest: null, closes });
+    return this.#enqueue(this.#reported(command, closes, facts));
   }
 
   /** From here on nothing waits for the store: what it cannot take is refused, and found again by the next start. */
@@ -140,7 +147,9 @@ export class Dispatcher {
     while (this.#queue.length > 0 && isOpen()) {
       const waiting = this.#queue.shift() as Waiting;
       batch.push(waiting);
+      const before = overlay.effects.length;
       decided.push({ waiting, receipt: this.#decide(waiting, overlay) });
+      this.#answerNow(overlay, before);
     }
     this.#schedule();
     const failure = this.#commit(overlay, decided);
@@ -175,7 +184,7 @@ export class Dispatcher {
         this.#held.push(waiting);
         continue;
       }
-      const failure = batch.length === 1 ? together : this.#alone(waiting);
+      const failure = batch.length === 1 && this.#o.answerNow === undefined ? together : this.#alone(waiting);
       if (failure === null) continue;
       if (isFatal(failure)) {
         this.#fail(failure, batch.slice(i));
@@ -186,6 +195,7 @@ export class Dispatcher {
     }
   }
 
+  /** By itself, also without what would follow from it: that may be what the store refuses. */
   #alone(waiting: Waiting): Error | null {
     const overlay = this.#overlay();
     return this.#commit(overlay, [{ waiting, receipt: this.#decide(waiting, overlay) }]);
@@ -253,7 +263,29 @@ export class Dispatcher {
     return receipt;
   }
 
-  #plan(waiting: Waiting, overlay: Overlay): Receipt {
+  /** Effects of the last command that can be answered without the outside: all of an answer is decided, or nothing of it. */
+  #answerNow(overlay: Overlay, from: number): void {
+    if (this.#o.answerNow === undefined) return;
+    for (const { id, request } of overlay.effects.slice(from)) {
+      const mark = overlay.mark();
+      try {
+        const commands = this.#o.answerNow(request, overlayStore(overlay));
+        if (commands === null) continue;
+        overlay.dropEffect(id);
+        const answers = commands.map((command) => this.#plan(this.#reported(command), overlay));
+        if (answers.every((answer) => answer.ok)) continue;
+      } catch {
+        // Whatever is wrong shows when the effect is carried out.
+      }
+      overlay.undoTo(mark);
+    }
+  }
+
+  #reported(command: Command, closes: readonly EffectId[] = [], facts: Facts = noFacts): Omit<Waiting, "answer"> {
+    return { command, id: this.#o.ids.next("cmd"), caller: { kind: "system" }, facts, digest: null, closes };
+  }
+
+  #plan(waiting: Omit<Waiting, "answer">, overlay: Overlay): Receipt {
     const { settings, scratch, ids } = this.#o;
     const outbox = new Outbox(overlay, settings);
     const uow = new UnitOfWork(overlay, ids, this.#o.clock.now(), outbox);

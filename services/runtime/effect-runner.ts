@@ -1,7 +1,8 @@
+import type { Command } from "../../schemas/command.ts";
 import type { EffectKind, EffectRequest } from "../../schemas/effect.ts";
 import type { EffectId } from "../../schemas/ids.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import type { EffectRow } from "./ports/store.ts";
+import type { EffectRow, Store } from "./ports/store.ts";
 
 type EffectOf<K extends EffectKind> = Extract<EffectRequest, { kind: K }>;
 
@@ -15,15 +16,23 @@ export interface EffectHandler<K extends EffectKind> {
    * is to be carried out now.
    */
   settle?(request: EffectOf<K>, effectId: EffectId): Promise<"settled" | "never_begun">;
+  /**
+   * The commands that answer it, where all that it asks for is in the store or in what is decided above it; null when it
+   * must be carried out. Asked while the commit that causes it is decided: it reads `decided`, waits for nothing, changes
+   * nothing.
+   */
+  now?(request: EffectOf<K>, decided: Store): Command[] | null;
 }
 
 export type EffectHandlers = { [K in EffectKind]: EffectHandler<K> };
 
 const maxTries = 3;
 
+const none: ReadonlySet<EffectId> = new Set();
+
 /**
- * Carries out effects after the commit that stored them. A `once` effect has its start committed first; starts that come
- * together share a commit. An effect that keeps failing is set aside and shown; it does not stop the rest (case R04).
+ * Carries out effects after the commit that stored them. A `once` effect has its start committed first: with the effect
+ * itself, or by a commit of its own, which starts that come together share. An effect that keeps failing is set aside and shown; it does not stop the rest (case R04).
  */
 export class EffectRunner {
   readonly #dispatcher: Dispatcher;
@@ -46,11 +55,12 @@ export class EffectRunner {
     this.#log = options.log;
   }
 
-  /** Takes on effects that were just committed. */
-  take(effects: readonly { id: EffectId; request: EffectRequest }[]): void {
+  /** Takes on effects that were just committed, `started` among them with their start. */
+  take(effects: readonly { id: EffectId; request: EffectRequest }[], started = none): void {
     if (this.#stopped) return;
     for (const effect of effects) {
       if (effect.request.policy === "repeatable") this.#track(this.#run(effect, 1));
+      else if (started.has(effect.id)) this.#track(this.#run(effect, maxTries));
       else {
         this.#starting.push(effect);
         if (this.#starting.length === 1) setImmediate(() => this.#track(this.#start()));

@@ -71,6 +71,7 @@ export class Overlay {
   /** Actors of this batch by what they are found by: `kind|owner|…` and `kind|peer|…`. */
   readonly #index = new Map<string, Set<ActorId>>();
   readonly #keyed = new Map<string, unknown>();
+  readonly #itemsOfRun = new Map<RunId, NewItem[]>();
   readonly #batch: CommitBatch;
   #creation: number;
   readonly #undo: (() => void)[] = [];
@@ -186,9 +187,33 @@ export class Overlay {
   // Rows that are only ever added
 
   addJournal = (row: JournalRow) => this.#add(this.#batch.journal, row);
-  addEffect = (effect: { id: EffectId; request: EffectRequest }) => this.#add(this.#batch.effects, effect);
+  /** A `once` effect is started by the commit that stores it: from then on nobody takes it for one that is still to come. */
+  addEffect(effect: { id: EffectId; request: EffectRequest }): void {
+    this.#add(this.#batch.effects, effect);
+    if (effect.request.policy === "once") this.setEffectState(effect.id, "started", "");
+  }
+  /** Effects of this batch so far, in the order in which they are to be carried out. */
+  get effects(): readonly { id: EffectId; request: EffectRequest }[] {
+    return this.#batch.effects;
+  }
+
+  /** An effect whose answer is in this batch already. */
+  dropEffect(id: EffectId): void {
+    const { effects } = this.#batch;
+    const at = effects.findLastIndex((effect) => effect.id === id);
+    const [dropped] = effects.splice(at, 1);
+    this.#undo.push(() => void (dropped !== undefined && effects.splice(at, 0, dropped)));
+  }
+
   setEffectState = (id: EffectId, state: EffectState, note: string) => this.#add(this.#batch.effectStates, { id, state, note });
-  addItem = (item: NewItem) => this.#add(this.#batch.items, item);
+  addItem(item: NewItem): void {
+    this.#add(this.#batch.items, item);
+    this.#remember(`item ${item.id}`, item);
+    if (item.runId === null) return;
+    const ofRun = this.#itemsOfRun.get(item.runId) ?? [];
+    this.#itemsOfRun.set(item.runId, ofRun);
+    this.#add(ofRun, item);
+  }
   addHandoff = (handoff: ContextHandoff) => this.#add(this.#batch.handoffs, handoff);
   addReceipted = (linkId: LinkId, position: LinkPosition) => this.#add(this.#batch.receipted, { linkId, position });
   addKeptMessage = (row: KeptMessageRow) => this.#add(this.#batch.keptMessages, row);
@@ -211,13 +236,11 @@ export class Overlay {
 
   // Items: what this batch added comes after what is stored
 
-  itemsOfRun(runId: RunId): NewItem[] {
-    return this.#batch.items.filter((i) => i.runId === runId);
+  itemsOfRun(runId: RunId): readonly NewItem[] {
+    return this.#itemsOfRun.get(runId) ?? [];
   }
 
-  item(id: ItemId): NewItem | null {
-    return this.#batch.items.find((i) => i.id === id) ?? this.store.item(id);
-  }
+  item = (id: ItemId) => this.#read<NewItem>(`item ${id}`, () => this.store.item(id));
 
   blob = (digest: string) => this.#read(`blob ${digest}`, () => this.store.blob(digest));
   addBlob(digest: string, bytes: Uint8Array): void {

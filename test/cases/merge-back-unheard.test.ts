@@ -81,7 +81,7 @@ describe("M04 a merge whose run never reached its provider", () => {
   });
 
   test.each([
-    ["before commit effect.started", "completed"],
+    ["after commit transfer.resolved*", "completed"],
     ["before effect provider.start", "completed"],
     ["before commit transfer.resolved*", "completed"],
     ["after commit run.claimed*", "completed"],

@@ -35,7 +35,7 @@ async function expectGoesOn(env: TestEnvironment, threadId: ThreadId): Promise<v
 describe("R01 killed with a run under way and a message behind it", () => {
   /** The first run's way up to the kill, with a second message queued, and how it must have ended. */
   const moments: [string, (s: ThreadId) => Omit<Victim, "dir">, string][] = [
-    ["being prepared", (s) => ({ commands: [send(s, "first"), send(s, "second")], killAt: "before commit run.prepared*" }), "completed"],
+    ["prepared", (s) => ({ commands: [send(s, "first"), send(s, "second")], killAt: "after commit run.created*" }), "completed"],
     [
       "about to be started",
       (s) => ({ commands: [send(s, "first"), send(s, "second")], killAt: "before effect provider.start" }),

@@ -1,10 +1,5 @@
-import { isEndedRun, type Run } from "../../schemas/run.ts";
-import { isEndedTask } from "../../schemas/task.ts";
-import { mayRepeatNote } from "../../services/context/headers.ts";
-import type { EndState, RunAtEnd, SideAtEnd, ThreadAtEnd } from "./end-state.ts";
-
-/** Reasons that an honest run gives for having been interrupted by a crash. */
-const honest = ["environment_stopped", "outcome_unknown"];
+import type { EndState, SideAtEnd, ThreadAtEnd } from "./end-state.ts";
+import { invariantFaults, isExcused } from "./invariants.ts";
 
 /**
  * What is wrong with an end state, in words; nothing when it is the undisturbed one, save for runs that are honestly
@@ -26,62 +21,6 @@ export function faultsOf(end: EndState, undisturbed: EndState, crashes: number):
   return faults;
 }
 
-function isExcused(run: Run): boolean {
-  return run.status === "interrupted" && run.error !== null && honest.includes(run.error.reason);
-}
-
-/** What must hold in itself, whatever happened. */
-function invariantFaults({ threads, transfers, tasks, inputs }: SideAtEnd): string[] {
-  const faults: string[] = [];
-  for (const { thread, role, runs } of threads) {
-    if (thread.status !== "idle") faults.push(`${role} is ${thread.status}`);
-    for (const { run, message } of runs) {
-      const name = `${role}'s run ${run.ordinal} ("${message}")`;
-      if (!isEndedRun(run.status)) faults.push(`${name} is ${run.status}`);
-      if (run.status !== "completed" && !isExcused(run)) faults.push(`${name} is ${run.status}: ${JSON.stringify(run.error)}`);
-      const given = inputs.filter((input) => input.runId === run.id);
-      if (run.status === "completed" && given.length !== 1) faults.push(`${name} was given ${given.length} times`);
-      if (given.length > 1) faults.push(`${name} was given ${given.length} times to the provider`);
-      if (given.some((input) => input.message !== message)) faults.push(`${name} was given other words: ${given[0]?.message}`);
-    }
-  }
-  const known = new Set(threads.flatMap((t) => t.runs.map((r) => r.run.id as string)));
-  for (const input of inputs)
-    if (!known.has(input.runId)) faults.push(`a provider was given "${input.message}" for a run that is not there`);
-
-  const unknown = new Set(
-    threads.flatMap((t) => t.runs.filter((r) => r.run.error?.reason === "outcome_unknown").map((r) => r.run.id as string)),
-  );
-  const over = new Set(
-    threads.filter((t) => t.role === "subagent" && t.runs.every((r) => isExcused(r.run))).map((t) => t.thread.id as string),
-  );
-  for (const { transfer, role, payloads } of transfers) {
-    // What was replaced is over. So is a child that did not get to its end: what it was to be told may stay as it is.
-    if (transfer.status === "superseded" && transfer.supersededBy !== null) continue;
-    if (over.has(transfer.targetThreadId)) continue;
-    if (transfer.status !== "consumed") faults.push(`${transfer.type} to ${role} is ${transfer.status}`);
-    if (transfer.claim !== null) faults.push(`${transfer.type} to ${role} is still claimed`);
-    const isMessage = transfer.type === "subagent_spawn";
-    if (isMessage || transfer.resolution?.kind === "native_fork") continue;
-    const told = inputs.filter((input) => input.context.some((text) => payloads.includes(text)));
-    if (!told.some((input) => input.runId === transfer.consumedByRunId))
-      faults.push(`${transfer.type} to ${role} was consumed by a run that was not told it`);
-    // Told at least once: again only where nobody can know whether the first time was heard, and then marked as such.
-    const again = told.filter((input) => !unknown.has(input.runId));
-    if (again.length > 1) faults.push(`${transfer.type} to ${role} was told ${again.length} times`);
-    if (told.length > again.length && !again.some((input) => input.context[0] === mayRepeatNote))
-      faults.push(`${transfer.type} to ${role} was told again without a word that it may be a repeat`);
-  }
-  for (const task of tasks) {
-    const results = transfers.filter((t) => t.transfer.type === "subagent_result" && t.transfer.taskId === task.id);
-    if (!isEndedTask(task.status)) faults.push(`task "${task.title}" is ${task.status}`);
-    if (results.length !== 1 || task.results !== 1)
-      faults.push(`task "${task.title}" has ${results.length} results, and counts ${task.results}`);
-    if (task.lateAnswers.length > 0) faults.push(`task "${task.title}" has late answers`);
-  }
-  return faults;
-}
-
 /** What is compared: the story that a side's store tells once honest interruptions are left out. */
 function storyOf(side: SideAtEnd, whole: EndState) {
   const children = new Set(
@@ -95,9 +34,6 @@ function storyOf(side: SideAtEnd, whole: EndState) {
       .map((t) => t.id as string),
   );
   const threads = side.threads.filter((t) => !children.has(t.thread.id));
-  const repeated = whole.laptop.threads
-    .filter((t) => t.role === "main")
-    .flatMap((t) => t.runs.filter((r) => isExcused(r.run)).flatMap((r) => r.items));
   return {
     threads: threads.map((t) => [t.role, t.thread.title, t.thread.provider?.instance, t.thread.historyOrigin, t.thread.createdBy]),
     runs: threads.map((t) => [
@@ -106,7 +42,7 @@ function storyOf(side: SideAtEnd, whole: EndState) {
         .filter((r) => !isExcused(r.run))
         .map(({ run, message, items }) => [message, run.status, run.provider?.instance, withoutHandoffs(items, cut.size)]),
     ]),
-    bases: threads.map((t) => [t.role, baseOf(t, t.role === "imported" ? repeated : [])]),
+    bases: threads.map((t) => [t.role, baseOf(t, whole)]),
     handoffs: threads.map((t): [role: string, items: string[]] => [
       t.role,
       t.runs
@@ -152,19 +88,15 @@ function withoutHandoffs(items: string[], cut: number): string[] {
   return cut === 0 ? own : own.filter((i, at) => !i.startsWith("subagent ") || own.indexOf(i) === at);
 }
 
-/** What stands before a thread's own runs: nothing but a fork's marker and subagents asked for, or what was imported. */
-function baseOf({ base }: ThreadAtEnd, repeated: readonly string[]): string[] {
-  const rest = [...repeated];
-  return base.filter((words, at) => {
-    // A message that was interrupted and sent again stands twice in the source, and so in what was imported.
-    const place = rest.indexOf(words);
-    if (place !== -1 && base.indexOf(words) !== at) rest.splice(place, 1);
-    else return !(words.startsWith("subagent ") && base.indexOf(words) !== at);
-    return false;
-  });
-}
-
-/** For a failed test: every run as it went. */
-export function runsInWords(runs: readonly RunAtEnd[]): string {
-  return runs.map(({ run, message }) => `${run.ordinal} ${run.status} ${message}`).join("\n");
+/** What stands before a thread's own runs: a fork's marker, subagents that were asked for, or what was imported. */
+function baseOf({ base, role }: ThreadAtEnd, whole: EndState): string[] {
+  if (role !== "imported") return base.filter((words, at) => !words.startsWith("subagent ") || base.indexOf(words) === at);
+  const spoken = whole.laptop.threads
+    .filter((t) => t.role === "main")
+    .flatMap((t) => t.runs)
+    .flatMap(({ run, items }) => items.map((words) => ({ words: words.replace(/ \(truncated\)$/, ""), excused: isExcused(run) })))
+    .filter(({ words }) => /^(user|assistant)_message /.test(words))
+    .slice(0, base.length);
+  const same = JSON.stringify(spoken.map(({ words }) => words)) === JSON.stringify(base);
+  return same ? spoken.filter(({ excused }) => !excused).map(({ words }) => words) : ["not what the laptop's conversation holds:", ...base];
 }

@@ -43,7 +43,7 @@ export async function killAtEveryBoundary(side: SideName): Promise<void> {
       event === "provider.start" || event === "effect.started" || (moment === "before commit" && event === "run.accepted"),
   );
   test.each(shareOf(whileGiven).map((at) => [titleOf(at), at] as const))(
-    `the ${side}, killed %s with a provider that cannot say what it was given, comes to the same end, with what may be a repeat marked so`,
+    `the ${side}, killed %s, with a provider that cannot say what it was given, tells it again, marked as a possible repeat`,
     async (_title, at) => sameEnd(at, [], { ...script, lookup: "unknown" }),
   );
 

@@ -42,7 +42,7 @@ export function createMcpServer(parts: McpParts, role: ServerRole): Server {
   const { environment } = parts;
   const server = new Server(
     { name: "ropewalk", title: `ropewalk: ${environment.name}`, version: parts.version },
-    { capabilities: { tools: {}, resources: role.news === "none" ? {} : { subscribe: true } }, instructions },
+    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions },
   );
   const onError = (error: unknown) => parts.onError?.(error);
   const reading = (caller: ToolCaller) => ({ environment, sight: new Sight(environment, caller) });

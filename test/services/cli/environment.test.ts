@@ -4,7 +4,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync }
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { config, World, world } from "./rig.ts";
+import { config, world } from "./rig.ts";
 
 test("up on an empty folder makes an environment, says where it listens, keeps others out, and ends cleanly by a signal", async () => {
   const box = world(null);
@@ -124,14 +124,13 @@ test("without a broker everything but the links works, and status and doctor say
 });
 
 test("where the folder is: --dir, ROPEWALK_DIR, an absolute XDG_DATA_HOME; a HOME of nowhere is told, not guessed at", async () => {
-  const box = new World(null);
+  const box = world(null);
   const dirOf = async (env: NodeJS.ProcessEnv, ...args: string[]) =>
     (await box.start(["--json", "status", ...args], { dir: false, env }).ended).json?.dir;
   expect(await dirOf({ ROPEWALK_DIR: "/a", XDG_DATA_HOME: "/b" }, "--dir", "/c")).toBe("/c");
   expect(await dirOf({ ROPEWALK_DIR: "/a", XDG_DATA_HOME: "/b" })).toBe("/a");
   expect(await dirOf({ ROPEWALK_DIR: "", XDG_DATA_HOME: "/b" })).toBe("/b/ropewalk");
   expect(await dirOf({ XDG_DATA_HOME: "relative", HOME: "/h" })).toBe("/h/.local/share/ropewalk");
-  await box.close();
 });
 
 test("up works for a user whose HOME does not exist, and through a link to its folder", async () => {

@@ -161,10 +161,16 @@ export class World {
   }
 }
 
-/** A world that is gone after the file's tests. */
+const worlds: World[] = [];
+// Registered here, once a file: a hook that is given inside a test is never called.
+afterAll(async () => {
+  for (const made of worlds.splice(0)) await made.close();
+});
+
+/** A world that is gone after the file's tests, with every process on it. */
 export function world(...given: ConstructorParameters<typeof World>): World {
   const made = new World(...given);
-  afterAll(() => made.close());
+  worlds.push(made);
   return made;
 }
 

@@ -3,26 +3,28 @@ import type { Environment } from "../../services/runtime/environment-api.ts";
 import { withFolder } from "./folder.ts";
 import { InstantProvider } from "./instant-provider.ts";
 
+type Work<T> = (environment: Environment, provider: InstantProvider, dir: string) => Promise<T>;
+
 /** An environment whose only provider is the instant one, in a folder that is gone afterwards. */
-export function withEnvironment<T>(
-  work: (environment: Environment, provider: InstantProvider, dir: string) => Promise<T>,
-  options: Partial<EnvironmentOptions> = {},
-): Promise<T> {
-  return withFolder(async (dir) => {
-    const provider = new InstantProvider();
-    const { config, ...rest } = options;
-    const environment = await createEnvironment({
-      ...rest,
-      dir,
-      adapters: { [provider.instance]: provider },
-      config: { providers: {}, defaultProvider: provider.instance, ...config },
-    });
-    try {
-      return await work(environment, provider, dir);
-    } finally {
-      await environment.close();
-    }
+export function withEnvironment<T>(work: Work<T>, options: Partial<EnvironmentOptions> = {}): Promise<T> {
+  return withFolder((dir) => withEnvironmentIn(dir, work, options));
+}
+
+/** The same in a folder that is there. */
+export async function withEnvironmentIn<T>(dir: string, work: Work<T>, options: Partial<EnvironmentOptions> = {}): Promise<T> {
+  const provider = new InstantProvider();
+  const { config, ...rest } = options;
+  const environment = await createEnvironment({
+    ...rest,
+    dir,
+    adapters: { [provider.instance]: provider },
+    config: { providers: {}, defaultProvider: provider.instance, ...config },
   });
+  try {
+    return await work(environment, provider, dir);
+  } finally {
+    await environment.close();
+  }
 }
 
 /** Resolves when `look` says so, looking once per turn of the event loop; throws after `ms`. */

@@ -47,7 +47,7 @@ export async function fanOut(environment: Environment, provider: InstantProvider
   );
   const refused = spawned.find((receipt) => !receipt.ok);
   if (refused !== undefined) throw new Error(JSON.stringify(refused));
-  const tasks = await Promise.all(spawned.map((receipt) => environment.tasks.wait((receipt.ok ? receipt.result["taskId"] : "") as TaskId)));
+  const tasks = await Promise.all(spawned.map((receipt) => environment.tasks.wait((receipt.ok ? receipt.result.taskId : "") as TaskId)));
   const children = performance.now();
   provider.complete(parent);
   const collecting = await parentTold;

@@ -44,5 +44,7 @@ function ordinal(n: number): string {
 export function shareOf<T>(points: readonly T[], env: NodeJS.ProcessEnv = process.env, now = Date.now()): T[] {
   const every = Math.max(1, Math.round(1 / Number(env.ROPEWALK_CRASH_SHARE ?? 1)));
   const turn = Number(env.ROPEWALK_CRASH_TURN ?? Math.floor(now / 86_400_000)) % every;
-  return points.filter((_, at) => at % every === turn);
+  const share = points.filter((_, at) => at % every === turn);
+  // Fewer points than turns: there is always one of them.
+  return share.length > 0 ? share : points.slice(turn % Math.max(1, points.length)).slice(0, 1);
 }

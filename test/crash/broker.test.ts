@@ -12,8 +12,8 @@ afterAll(() => nats.end());
 const concernsLink = (event: string) => /^(link|outbox|task)\./.test(event);
 
 describe.each(["laptop", "box"] satisfies SideName[])("at the moments of the %s", async (side) => {
-  const undisturbed = await tellWithTrouble(nats.url, { side, at: null });
-  const points = pointsOf(undisturbed.recorded).filter((point, at) => concernsLink(point.event) || at % 12 === 0);
+  const undisturbed = await tellWithTrouble(nats.url, { [side]: { places: [] } });
+  const points = pointsOf(undisturbed.recorded[side] ?? []).filter((point, at) => concernsLink(point.event) || at % 12 === 0);
   const chosen = shareOf(points).map((at) => [titleOf(at), at] as const);
 
   describe.each([
@@ -28,7 +28,7 @@ describe.each(["laptop", "box"] satisfies SideName[])("at the moments of the %s"
         if (wiped) nats.wipe();
         back = nats.start();
       });
-      const told = await tellWithTrouble(nats.url, { side, at, victim: nats.pid });
+      const told = await tellWithTrouble(nats.url, { [side]: { places: [at], victim: nats.pid } });
       if (told.reached) await ended;
       over = true;
       await back;

@@ -18,19 +18,17 @@ import { type EndState, endStateOf } from "./end-state.ts";
 const program = fileURLToPath(new URL("environment-process.ts", import.meta.url));
 const patienceMs = 30_000;
 
-/** What happens to one side while the story is told. */
-export type Trouble = {
-  side: SideName;
-  /** Where its process kills; `*` events count every boundary. Null: it only records. */
-  at: Point | null;
-  /** Who is killed there; without: the side's own process. */
+/** What happens to one side's processes while the story is told. */
+export type SideTrouble = {
+  /** Where its processes kill, one place for each process after the other; those that follow, and with none all, live on. */
+  places: Point[];
+  /** Who is killed there; without: the process itself. */
   victim?: number;
-  /** Where the processes that follow are killed, one after the other. */
-  then?: Point[];
+};
+/** A side without trouble lives in the test's process. */
+export type Trouble = Partial<Record<SideName, SideTrouble>> & {
   /** Another script for the providers of both sides. */
   script?: unknown;
-  /** Called when a process of the side was killed, before the next one is started. */
-  killed?: () => void;
 };
 
 export type Told = {
@@ -38,13 +36,13 @@ export type Told = {
   end: EndState;
   /** True when every place of the trouble was reached. */
   reached: boolean;
-  /** The boundaries that the side's first process passed. */
-  recorded: string[];
+  /** The boundaries that the first process of each troubled side passed. */
+  recorded: Partial<Record<SideName, string[]>>;
   /** Every command of the story, sent once more at the end, was answered as the first time and did nothing. */
   replayed: { key: string; same: boolean }[];
 };
 
-/** Two environments and the story. One of them is a process that gets into trouble; the other lives in this process. */
+/** Two environments and the story. */
 export async function tellWithTrouble(broker: string, trouble: Trouble): Promise<Told> {
   const root = mkdtempSync(join(tmpdir(), "rw-crash-"));
   const folders = prepareFolders(root, { provider: "scripted", script: trouble.script ?? null, broker });
@@ -62,8 +60,7 @@ class World {
   readonly #folders: Folders;
   readonly #trouble: Trouble;
   readonly #clients: LocalClient[] = [];
-  #process: TroubledProcess | null = null;
-  #stopPeer: () => Promise<void> = async () => {};
+  readonly #running: { stop(): Promise<void> }[] = [];
 
   constructor(root: string, folders: Folders, trouble: Trouble) {
     this.#root = root;
@@ -73,9 +70,12 @@ class World {
 
   async tell(): Promise<Told> {
     const { laptop, box } = this.#folders as Folders & { box: Folder };
-    const [troubled, peer] = this.#trouble.side === "laptop" ? [laptop, box] : [box, laptop];
-    this.#process = new TroubledProcess(troubled.dir, this.#root, this.#trouble);
-    await this.#startPeer(peer.dir);
+    const processes = new Map<SideName, TroubledProcess>();
+    for (const { name, dir } of [laptop, box]) {
+      const trouble = this.#trouble[name];
+      if (trouble !== undefined) processes.set(name, new TroubledProcess(name, dir, this.#root, trouble));
+      this.#running.push(processes.get(name) ?? (await startHere(dir)));
+    }
     const sides = { laptop: this.#side(laptop), box: this.#side(box) };
     const stage: Stage = { ...sides, providers: this.#folders.providers, answersAreScripted: true };
     const steps = await tellStory({ stage, words: wordsWith("3f2a"), memory: { imports: [] } });
@@ -88,8 +88,8 @@ class World {
       steps,
       replayed,
       end: endStateOf({ laptop: laptop.dir, box: box.dir }, Object.values(this.#folders.providers)),
-      reached: this.#process.reached,
-      recorded: this.#process.recorded,
+      reached: [...processes.values()].every((one) => one.reached),
+      recorded: Object.fromEntries([...processes].map(([name, one]) => [name, one.recorded])),
     };
   }
 
@@ -104,18 +104,8 @@ class World {
     return new RecordingSide({ name, environmentId, client, waitMs: patienceMs, patienceMs });
   }
 
-  async #startPeer(dir: string): Promise<void> {
-    const environment = await createEnvironment({ dir });
-    const server = await serveEnvironment(environment);
-    this.#stopPeer = async () => {
-      this.#stopPeer = async () => {};
-      await server.close();
-      await environment.close();
-    };
-  }
-
   async #stop(): Promise<void> {
-    await Promise.all([this.#process?.stop(), this.#stopPeer()]);
+    await Promise.all(this.#running.splice(0).map((one) => one.stop()));
   }
 
   /** Everything that was sent is confirmed, and both sides know it. */
@@ -129,6 +119,17 @@ class World {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
+}
+
+async function startHere(dir: string): Promise<{ stop(): Promise<void> }> {
+  const environment = await createEnvironment({ dir });
+  const server = await serveEnvironment(environment);
+  return {
+    async stop() {
+      await server.close();
+      await environment.close();
+    },
+  };
 }
 
 const linkOf = async (client: LocalClient) => (await client.links()).links[0] as LinkView;
@@ -161,25 +162,25 @@ class RecordingSide extends SocketSide implements Side {
 
 /** The side's process, and the next one as soon as one was killed. */
 class TroubledProcess {
+  readonly #name: SideName;
   readonly #dir: string;
   readonly #root: string;
-  readonly #trouble: Trouble;
-  readonly #places: (Point | null)[];
+  readonly #trouble: SideTrouble;
   #child: ChildProcess | null = null;
   #exited: Promise<void> = Promise.resolve();
   #started = 0;
   #stopping = false;
 
-  constructor(dir: string, root: string, trouble: Trouble) {
+  constructor(name: SideName, dir: string, root: string, trouble: SideTrouble) {
+    this.#name = name;
     this.#dir = dir;
     this.#root = root;
     this.#trouble = trouble;
-    this.#places = [trouble.at, ...(trouble.then ?? [])];
     this.#start();
   }
 
   get reached(): boolean {
-    return this.#places.every((place, at) => place === null || existsSync(this.#mark(at)));
+    return this.#trouble.places.every((_, at) => existsSync(this.#mark(at)));
   }
 
   get recorded(): string[] {
@@ -193,29 +194,28 @@ class TroubledProcess {
   }
 
   get #record(): string {
-    return join(this.#root, "boundaries");
+    return join(this.#root, `${this.#name}-boundaries`);
   }
 
   #mark(at: number): string {
-    return join(this.#root, `killed-${at}`);
+    return join(this.#root, `${this.#name}-killed-${at}`);
   }
 
   #start(): void {
     const at = this.#started++;
-    const place = this.#places[at];
-    const { victim, killed } = this.#trouble;
+    const { places, victim } = this.#trouble;
+    const place = places[at];
     const args = ["--dir", this.#dir];
     if (at === 0) args.push("--record", this.#record);
-    if (place != null) args.push("--moment", place.moment, "--event", place.event, "--nth", String(place.nth), "--mark", this.#mark(at));
+    if (place !== undefined)
+      args.push("--moment", place.moment, "--event", place.event, "--nth", String(place.nth), "--mark", this.#mark(at));
     if (victim !== undefined) args.push("--victim", String(victim));
     const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "inherit", "inherit"] });
     this.#child = child;
     this.#exited = new Promise((resolve) => child.once("exit", () => resolve()));
     void this.#exited.then(() => {
-      if (this.#stopping) return;
-      killed?.();
       // One that does not come up at all would come up no better a hundred times.
-      if (this.#started < 10) this.#start();
+      if (!this.#stopping && this.#started < 10) this.#start();
     });
   }
 }

@@ -135,20 +135,20 @@ test.each(["client", "thread"] as const)(
     const hold = async (tool: string, caller: Caller, other: Modes, checked: boolean, at: Modes, wish: Partial<Modes>) => {
       const beyond = checked ? escalation(other, caller.modes) : null;
       const name = `${tool}, ${caller.words} on ${words(at)} asking for ${JSON.stringify(wish)}:`;
-      expected.push(`${name} ${beyond === null ? "allowed" : denials[beyond]}`);
-      seen.push(
-        `${name} ${await verdictOf(caller.client, tool, await argumentsOf(rig, tool, targets.get(words(at))!, wish, kind === "thread"))}`,
-      );
+      const place = expected.push(`${name} ${beyond === null ? "allowed" : denials[beyond]}`) - 1;
+      const args = await argumentsOf(rig, tool, targets.get(words(at))!, wish, kind === "thread");
+      seen[place] = `${name} ${await verdictOf(caller.client, tool, args)}`;
     };
     for (const { tool, target, asked } of table)
+      // Those of one caller at once; each has its own place in the lists.
       for (const caller of callers)
-        for (const other of everyMode) {
-          await hold(tool, caller, other, target, other, {});
-          if (!asked) continue;
-          // Where there is a target, its modes bound what can be asked for, too: it is one that the caller may use.
-          if (target) await hold(tool, caller, other, true, caller.modes, other);
-          else await hold(tool, caller, other, true, broadest, other);
-        }
+        await Promise.all(
+          everyMode.flatMap((other) => [
+            hold(tool, caller, other, target, other, {}),
+            // Where there is a target, its modes bound what can be asked for, too: it is one that the caller may use.
+            ...(asked ? [hold(tool, caller, other, true, target ? caller.modes : broadest, other)] : []),
+          ]),
+        );
     expect(seen).toEqual(expected);
     expect(seen.length).toBe(table.length * 64 + table.filter((row) => row.asked).length * 64);
     expect(rig.errors).toEqual([]);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { JetStreamApiError, jetstream, jetstreamManager } from "@nats-io/jetstream";
-import { type ConnectionOptions, connect, credsAuthenticator, errors, type NatsConnection } from "@nats-io/transport-node";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type LinkChannel, type LinkTransport, PublishError, type TransportEvents } from "../../runtime/ports/link-transport.ts";
 import { systemClock } from "../../runtime/system-clock.ts";
@@ -10,6 +10,7 @@ import { NatsBlobs } from "./blobs.ts";
 import { ChannelConsumer } from "./channel-consumer.ts";
 import { ChannelStream } from "./channel-stream.ts";
 import { subjectOf } from "./names.ts";
+import { isUnheard, messageOf, toPublishError } from "./publish-errors.ts";
 import type { NatsSession } from "./session.ts";
 
 export type NatsTransportOptions = {
@@ -285,24 +286,4 @@ class NatsTransport implements LinkTransport {
     }
     this.#log.info({ version }, "connected to a NATS server");
   }
-}
-
-/** Nobody took the publish: no stream has the subject. */
-function isUnheard(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof errors.RequestError && cause.isNoResponders();
-}
-
-function toPublishError(error: unknown): PublishError {
-  if (error instanceof PublishError) return error;
-  // The client says of this that JetStream is not enabled, which is one of the reasons.
-  const message = isUnheard(error) ? "no stream of the server takes the message" : messageOf(error);
-  if (error instanceof errors.TimeoutError) return new PublishError("timeout", message, { cause: error });
-  if (error instanceof JetStreamApiError && /maximum|insufficient|exceeded/i.test(message))
-    return new PublishError("full", message, { cause: error });
-  return new PublishError("failed", message, { cause: error });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

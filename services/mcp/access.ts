@@ -17,7 +17,7 @@ export interface McpAccess {
 }
 
 /** Headers by which a caller narrows itself. They never give anything. */
-export const narrowingHeaders = {
+const narrowingHeaders = {
   runtimeMode: "ropewalk-runtime-mode",
   interactionMode: "ropewalk-interaction-mode",
   access: "ropewalk-access",

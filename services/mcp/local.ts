@@ -10,7 +10,7 @@ import { isProfile } from "./profile.ts";
 import type { McpStreamOptions } from "./stream.ts";
 
 /** What an upgrade of a connection to the environment's socket asks for: MCP, a JSON document a line. */
-export const mcpUpgrade = "ropewalk-mcp";
+const mcpUpgrade = "ropewalk-mcp";
 
 const localClient = ClientId.parse("client:local");
 
@@ -18,7 +18,7 @@ const localClient = ClientId.parse("client:local");
  * Who comes in by this machine's own socket: an agent by its thread's token; without a token a program of this machine's
  * user, as broad as the person, which is for its headers to narrow.
  */
-export function localAccess(environment: Environment): McpAccess {
+function localAccess(environment: Environment): McpAccess {
   return {
     authenticate(request) {
       const token = bearerToken(request);

@@ -23,7 +23,7 @@ export interface ToolContext {
 export type Done<C extends PublicCommand> = { result: ResultOf[C["type"]]; repeated: boolean };
 
 /** What a host may tell its user about a tool before it is called. */
-export type Hints = {
+type Hints = {
   /** It can undo or stop work. */
   destructive?: boolean;
   /** It makes an agent work, which reaches beyond this environment. */

@@ -149,7 +149,7 @@ export interface Links {
 }
 
 /** How the agents of this environment's threads reach its tools (MCP), for whoever serves them. */
-export interface ThreadToolsDoor {
+interface ThreadToolsDoor {
   /** The thread whose agent has this token, or null; compared in constant time. */
   callerOf(token: string): Extract<Caller, { kind: "thread" }> | null;
   /** Where the tools are served from now on, as an address that agents on this machine can reach; null: nowhere. */

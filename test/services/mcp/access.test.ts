@@ -139,8 +139,8 @@ test.each(["client", "thread"] as const)(
       const args = await argumentsOf(rig, tool, targets.get(words(at))!, wish, kind === "thread");
       seen[place] = `${name} ${await verdictOf(caller.client, tool, args)}`;
     };
+    // Those of one caller at once; each has its own place in the lists.
     for (const { tool, target, asked } of table)
-      // Those of one caller at once; each has its own place in the lists.
       for (const caller of callers)
         await Promise.all(
           everyMode.flatMap((other) => [

@@ -38,7 +38,7 @@ export type Rig = {
   connect(token: string, options?: ConnectOptions): Promise<TestClient>;
 };
 
-export type ConnectOptions = { era?: "legacy" | "modern"; headers?: Record<string, string>; query?: string };
+type ConnectOptions = { era?: "legacy" | "modern"; headers?: Record<string, string>; query?: string };
 
 export type TestClient = Client & {
   /** Calls a tool and returns what it answered as data; throws when it was refused. */
@@ -49,7 +49,7 @@ export type TestClient = Client & {
     args?: Record<string, unknown>,
   ): Promise<{ code: string; reason: string; message: string; hint: string; details?: Loose }>;
 };
-export type CallOptions = {
+type CallOptions = {
   signal?: AbortSignal;
   onprogress?: (progress: { progress: number; total?: number; message?: string }) => void;
   timeout?: number;

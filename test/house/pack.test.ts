@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { findNatsServer } from "../../services/links/nats/server-binary.ts";
 
 /** The package as somebody gets it: packed, installed into an empty folder beside its own Node, used. */
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -111,6 +112,24 @@ export const machine: string = transferMachine;
   const compiled = spawnSync(join(root, "node_modules", ".bin", "tsc"), ["-p", "."], { cwd: home, encoding: "utf8" });
   expect(`${compiled.stdout}${compiled.stderr}`).toBe("");
   expect(compiled.status).toBe(0);
+});
+
+/** The installed demo as a user runs it; `broker` is where a nats-server may be found. */
+function demo(broker: Record<string, string>) {
+  const PATH = [join(home, "node_modules", ".bin"), process.env.PATH].join(delimiter);
+  const env = { PATH, HOME: work, TMPDIR: work, ...broker };
+  return spawnSync("npx", ["--no-install", "ropewalk", "demo", "--json"], { cwd: home, encoding: "utf8", env });
+}
+
+test("with a nats-server the installed demo tells the whole story and every step of it holds", { timeout: 2 * minutes }, async () => {
+  const found = await findNatsServer();
+  expect(found, "a nats-server is needed: npm run nats").not.toBeNull();
+  const told = demo({ NATS_SERVER_BIN: found?.bin ?? "" });
+  expect(told.status, told.stderr).toBe(0);
+  const { ok, steps } = JSON.parse(told.stdout) as { ok: boolean; steps: { id: string; ok: boolean }[] };
+  expect(ok).toBe(true);
+  expect(steps.length).toBeGreaterThan(8);
+  expect(steps.filter((step) => !step.ok)).toEqual([]);
 });
 
 /** A Node below 24 of this machine, if it has one besides ours. */

@@ -26,6 +26,39 @@ export function rememberDigest(value: object, measured: MeasuredDigest): void {
 export function measuredDigest(value: unknown): MeasuredDigest {
   const before = typeof value === "object" && value !== null ? known.get(value) : undefined;
   if (before !== undefined) return before;
-  const json = canonicalJson(value);
-  return { digest: createHash("sha256").update(json).digest("hex"), bytes: Buffer.byteLength(json) };
+  if (isImport(value)) return importDigest(value);
+  return measured(Buffer.from(canonicalJson(value)));
+}
+
+type Import = { type: "thread.import"; import: object };
+
+function isImport(value: unknown): value is Import {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "type" in value &&
+    value.type === "thread.import" &&
+    "import" in value &&
+    Object.keys(value).length === 2
+  );
+}
+
+/**
+ * An import is asked for twice, as a command and as what it imports, and may be large: it is written out once for both.
+ * The canonical form of the command is that of the import between two of its own members.
+ */
+function importDigest(command: Import): MeasuredDigest {
+  const json = Buffer.from(canonicalJson(command.import));
+  if (!known.has(command.import)) known.set(command.import, measured(json));
+  return measured(Buffer.from('{"import":'), json, Buffer.from(',"type":"thread.import"}'));
+}
+
+function measured(...parts: Buffer[]): MeasuredDigest {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for (const part of parts) {
+    hash.update(part);
+    bytes += part.length;
+  }
+  return { digest: hash.digest("hex"), bytes };
 }

@@ -95,7 +95,7 @@ test("the demo tells its story, proves each step in its JSON, and leaves nothing
     "waiting → exact (native) → delivered",
   ])
     expect(demo.stderr).toContain(words);
-  for (const line of demo.stderr.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  for (const line of demo.stderr.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
 });
 
 test("without a nats-server the part with one environment is told, and what is missing; the exit code is 6", async () => {
@@ -149,7 +149,7 @@ test("a step that does not hold ends the story, is named, and makes the exit cod
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s in the middle of a run ends the demo with 130, and nothing is left", async (signal) => {
   const demo = new Demo(["--script", scriptFile([{ match: {}, steps: [{ hang: true }] }])]);
-  await until(() => demo.stdout.includes("over nats-server"), "the environments", 60_000);
+  await until(() => demo.stdout.includes("gone at the end"), "the environments", 60_000);
   expect(demo.processes().length).toBe(3);
   demo.child.kill(signal);
   expect(await demo.ended).toEqual({ code: 130, signal: null });

@@ -68,9 +68,8 @@ class Show {
   }
 
   started({ root, broker, environments }: Parameters<Parameters<typeof runDemo>[0]["started"]>[0], keeps: boolean): void {
-    const names = environments.map(({ name, pid }) => `${name} (pid ${pid})`).join(" and ");
-    const over = broker === null ? ", no broker" : `, over nats-server ${broker.version} on ${broker.server.url}`;
-    this.#say(`${names}${over}`);
+    this.#say(environments.map(({ name, pid }) => `${name} (pid ${pid})`).join(" and "));
+    this.#say(broker === null ? "no broker" : `nats-server ${broker.version} on ${broker.server.url}`);
     this.#say(style("dim", `in ${root}${keeps ? ", which stays" : ", gone at the end"}`));
     this.#say("");
   }

@@ -5,7 +5,7 @@
 export type Point = { moment: string; event: string; nth: number };
 
 /** `before commit` and its events; an effect is its own event. */
-export function partsOf(name: string): { moment: string; events: string[] } {
+function partsOf(name: string): { moment: string; events: string[] } {
   const [when = "", what = "", ...events] = name.split(" ");
   return { moment: `${when} ${what}`, events: [...new Set(events)] };
 }

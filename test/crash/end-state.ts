@@ -10,7 +10,7 @@ import { transferReads } from "../../services/runtime/reads/work.ts";
 import { asTask, asTransfer } from "../../services/runtime/typed-actors.ts";
 import { openStore } from "../../services/store/sqlite-store.ts";
 
-export type RunAtEnd = { run: Run; message: string; items: string[] };
+type RunAtEnd = { run: Run; message: string; items: string[] };
 export type ThreadAtEnd = { thread: AppThread; role: string; base: string[]; runs: RunAtEnd[] };
 type TransferAtEnd = { transfer: ContextTransfer; role: string; statuses: TransferStatus[]; payloads: string[] };
 export type SideAtEnd = {

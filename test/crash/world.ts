@@ -19,7 +19,7 @@ const program = fileURLToPath(new URL("environment-process.ts", import.meta.url)
 const patienceMs = 30_000;
 
 /** What happens to one side's processes while the story is told. */
-export type SideTrouble = {
+type SideTrouble = {
   /** Where its processes kill, one place for each process after the other; those that follow, and with none all, live on. */
   places: Point[];
   /** Who is killed there; without: the process itself. */

@@ -147,6 +147,16 @@ test("a step that does not hold ends the story, is named, and makes the exit cod
   expect(demo.leftovers()).toEqual([]);
 });
 
+test("an environment that dies in the middle fails its step, not the demo's own end", async () => {
+  const demo = new Demo(["--json", "--script", scriptFile([{ match: {}, steps: [{ hang: true }] }])]);
+  await until(() => demo.stderr.includes("gone at the end"), "the environments", 60_000);
+  const pid = Number(/laptop \(pid (\d+)\)/.exec(demo.stderr)?.[1]);
+  process.kill(pid, "SIGKILL");
+  expect(await demo.ended).toEqual({ code: 1, signal: null });
+  expect(demo.record).toMatchObject({ ok: false, steps: [{ id: "conversation", ok: false }] });
+  expect(demo.leftovers()).toEqual([]);
+});
+
 test.each(["SIGINT", "SIGTERM"] as const)("%s in the middle of a run ends the demo with 130, and nothing is left", async (signal) => {
   const demo = new Demo(["--script", scriptFile([{ match: {}, steps: [{ hang: true }] }])]);
   await until(() => demo.stdout.includes("gone at the end"), "the environments", 60_000);

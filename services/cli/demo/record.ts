@@ -33,8 +33,7 @@ export async function recordOf(stage: Stage, memory: Memory, steps: readonly Ste
   const sides = stage.box === null ? [stage.laptop] : [stage.laptop, stage.box];
   const lineage = (await Promise.all(sides.map((side) => lineageOf(side, memory)))).flat();
   return {
-    ok: missing === null && steps.every((step) => step.ok),
-    steps: steps.map(({ id, title, ok, ms, facts, failed }) => ({ id, title, ok, ms, facts, failed })),
+    ...bareRecord(steps, missing),
     imports: memory.imports.map((seen) => ({
       ...seen,
       source: { environmentId: stage.laptop.environmentId, threadId: memory.main as ThreadId },
@@ -43,6 +42,14 @@ export async function recordOf(stage: Stage, memory: Memory, steps: readonly Ste
     transfers: (await Promise.all(sides.map(transfersOf))).flat(),
     lineage,
     tasks: (await Promise.all(sides.map(tasksOf))).flat(),
+  };
+}
+
+/** The part that needs nobody to be asked. */
+export function bareRecord(steps: readonly StepTold[], missing: Missing | null): Pick<DemoRecord, "ok" | "steps" | "missing"> {
+  return {
+    ok: missing === null && steps.every((step) => step.ok),
+    steps: steps.map(({ id, title, ok, ms, facts, failed }) => ({ id, title, ok, ms, facts, failed })),
     ...(missing !== null && { missing }),
   };
 }

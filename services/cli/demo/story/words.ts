@@ -10,7 +10,7 @@ export function wordsWith(mark: string) {
     finding,
     report: "42 planks",
     title: "Release plan",
-    begin: `The codeword of this release is ${codeword}. Repeat it, in one line.`,
+    begin: `The codeword of this release is ${codeword}. Repeat it. One line.`,
     risks: "Name two risks of the release, one line each.",
     forkTitle: "A closer look at the first risk",
     recallInFork: "What is the codeword of the release? One line.",

@@ -14,7 +14,9 @@ const remembers: ModelRule = ({ transcript, prompt }) => {
   return undefined;
 };
 
-test("The demo's story holds with real Codex on both machines: forked natively, told what it did not see, and nothing twice", { timeout: 300_000 }, async () => {
+test("The demo's story holds with real Codex on both machines: forked natively, told what it did not see, and nothing twice", {
+  timeout: 300_000,
+}, async () => {
   await using endpoint = await ModelEndpoint.start(remembers);
   using codex = await RealCodex.create(endpoint);
   const { bin = "", home = "", env = {} } = codex.config;

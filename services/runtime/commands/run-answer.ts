@@ -9,7 +9,12 @@ export const answerRequest: Plan<"run.answer"> = (command, context) => {
   mayChange(context, thread);
   // What asks is what would be allowed: an agent that could answer itself would have no limits at all.
   if (context.caller.kind === "thread" && context.caller.threadId === thread.id)
-    refuse("capability_denied", "own_request", "an agent cannot answer what its own run asks", "A person answers it: ropewalk ok, no or answer.");
+    refuse(
+      "capability_denied",
+      "own_request",
+      "an agent cannot answer what its own run asks",
+      "A person answers it: ropewalk ok, no or answer.",
+    );
   if (!run.openRequests.some((r) => r.requestId === command.requestId))
     refuse(
       "invalid_request",

@@ -21,9 +21,9 @@ async function importToBox(stage: Stage, memory: Memory, words: Words, key: stri
   const seen: ImportSeen = {
     handoffId,
     requestId: asked.requestId,
-    threadId: result["threadId"] as ImportSeen["threadId"],
-    created: result["created"] === true,
-    continuation: String(result["continuation"] ?? "none"),
+    threadId: result.threadId as ImportSeen["threadId"],
+    created: result.created === true,
+    continuation: String(result.continuation ?? "none"),
   };
   memory.imports = [...memory.imports.filter((known) => known.requestId !== seen.requestId), seen];
   return { seen, answer };

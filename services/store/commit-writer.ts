@@ -1,5 +1,5 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { CommitBatch } from "../runtime/ports/store.ts";
+import type { ActorRow, CommitBatch } from "../runtime/ports/store.ts";
 import type { Statements } from "./statements.ts";
 
 /** An actor's whole state is kept at every so many events, so that any past commit can be shown without a long replay. */
@@ -31,28 +31,7 @@ export class CommitWriter {
         j.verdict,
       );
     });
-    for (const a of batch.actors) {
-      const state = json(a.state);
-      const context = json(a.context);
-      run(
-        `insert into actors values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         on conflict do update set version = excluded.version, seq = excluded.seq, state = excluded.state, status = excluded.status,
-           owner = excluded.owner, peer = excluded.peer, ordinal = excluded.ordinal, context = excluded.context, commit_seq = excluded.commit_seq`,
-        a.id,
-        a.kind,
-        a.version,
-        a.seq,
-        state,
-        a.status,
-        a.owner,
-        a.peer,
-        a.ordinal,
-        context,
-        seq,
-      );
-      if (a.seq % historyEvery === 0)
-        run("insert or replace into actor_history values (?, ?, ?, ?, ?, ?)", a.id, a.seq, seq, a.version, state, context);
-    }
+    this.#writeActors(seq, batch);
     for (const b of batch.blobs) run("insert into blobs values (?, ?) on conflict do nothing", b.digest, b.bytes);
     for (const i of batch.items)
       run(
@@ -79,6 +58,71 @@ export class CommitWriter {
     for (const i of batch.imports) run("insert into imports values (?, ?)", i.threadId, i.digest);
     for (const id of batch.clearedProgress) run("delete from progress where run_id = ?", id);
     this.#writeLinks(seq, batch);
+  }
+
+  /**
+   * An actor that is there keeps its keys, and mostly its status: only what changed is written, since every index on a
+   * column that is named is written again, changed or not.
+   */
+  #writeActors(seq: number, batch: CommitBatch): void {
+    const run = (sql: string, ...values: SQLInputValue[]) => this.#statements.run(sql, ...values);
+    const moved = new Map<string, "made" | "same" | "changed">();
+    for (const { actorId, seq: place, from, to, verdict } of batch.journal) {
+      if (verdict !== "applied") continue;
+      const before = moved.get(actorId);
+      if (place === 1) moved.set(actorId, "made");
+      else if (before === undefined || before === "same") moved.set(actorId, from === to ? "same" : "changed");
+    }
+    for (const a of batch.actors) {
+      const state = JSON.stringify(a.state);
+      const context = JSON.stringify(a.context);
+      const how = moved.get(a.id);
+      const written =
+        how === "same"
+          ? run(
+              "update actors set version = ?, seq = ?, state = ?, context = ?, commit_seq = ? where id = ?",
+              a.version,
+              a.seq,
+              state,
+              context,
+              seq,
+              a.id,
+            )
+          : how === "changed"
+            ? run(
+                "update actors set version = ?, seq = ?, state = ?, status = ?, context = ?, commit_seq = ? where id = ?",
+                a.version,
+                a.seq,
+                state,
+                a.status,
+                context,
+                seq,
+                a.id,
+              )
+            : 0;
+      if (written === 0) this.#putActor(seq, a, state, context);
+      if (a.seq % historyEvery === 0)
+        run("insert or replace into actor_history values (?, ?, ?, ?, ?, ?)", a.id, a.seq, seq, a.version, state, context);
+    }
+  }
+
+  #putActor(seq: number, a: ActorRow, state: string, context: string): void {
+    this.#statements.run(
+      `insert into actors values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       on conflict do update set version = excluded.version, seq = excluded.seq, state = excluded.state, status = excluded.status,
+         owner = excluded.owner, peer = excluded.peer, ordinal = excluded.ordinal, context = excluded.context, commit_seq = excluded.commit_seq`,
+      a.id,
+      a.kind,
+      a.version,
+      a.seq,
+      state,
+      a.status,
+      a.owner,
+      a.peer,
+      a.ordinal,
+      context,
+      seq,
+    );
   }
 
   #writeLinks(seq: number, batch: CommitBatch): void {

@@ -20,8 +20,9 @@ export class Statements {
     return this.#told(() => this.#prepare(sql).all(...values) as Row[]);
   }
 
-  run(sql: string, ...values: SQLInputValue[]): void {
-    this.#told(() => this.#prepare(sql).run(...values));
+  /** Returns how many rows it changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return this.#told(() => Number(this.#prepare(sql).run(...values).changes));
   }
 
   /** For pragmas, which take effect when they are compiled: a prepared one would do nothing the second time. */

@@ -88,10 +88,13 @@ async function tell(o: PrepareOptions, decision: StartDecision, telling: Telling
   }
 }
 
+/** What tells more than this is prepared apart: nobody else gets a turn while a commit is decided. */
+const atOnce = 100;
+
 function prepareNow(o: PrepareOptions, decided: Store, runId: RunId, attemptId: AttemptId): Command[] | null {
   const found = toPrepare(decided, runId, attemptId);
   const decision = found === null ? null : decideStart(o, decided, found.thread, found.run, attemptId);
-  if (decision?.ok !== true) return null;
+  if (decision?.ok !== true || decision.worked.length > atOnce) return null;
   const telling = new Telling(o, decision);
   for (const outcome of decision.worked) {
     if (telling.takes(outcome)) continue;

@@ -7,6 +7,7 @@ import { type Bench, bounded, figure } from "../figure.ts";
 import { withEnvironmentIn } from "../support/environment.ts";
 import { withFolder } from "../support/folder.ts";
 import { manyThreads } from "../support/populate.ts";
+import { start } from "../support/start.ts";
 
 function heap(): number {
   for (let i = 0; i < 4; i += 1) global.gc?.();
@@ -29,7 +30,6 @@ export const memory: Bench = ({ quick }) =>
     const count = quick ? 1_000 : 10_000;
     await manyThreads(dir, count, 1_000);
     const parked: number[] = [];
-    let rss = 0;
     await withEnvironmentIn(dir, async (environment) => {
       const before = heap();
       // Everything that is asked for once, page by page, as an interface does; nothing of it is kept.
@@ -41,8 +41,8 @@ export const memory: Bench = ({ quick }) =>
         if (after === undefined || seen > count * 2) break;
       }
       parked.push(Math.max(0, heap() - before) / seen);
-      rss = process.memoryUsage().rss / 2 ** 20;
     });
+    const { rssMB: rss } = await start(dir, "all");
     const store = openStore(dir);
     const hot = new HotActors(store, count);
     const each = perOne(count, () => store.actorIds({ kind: "thread", limit: count }).map((id) => hot.actor(id)?.seq));
@@ -51,7 +51,7 @@ export const memory: Bench = ({ quick }) =>
       Array.from({ length: 1_000 }, (_, i) => createActor(runMachine, { input: { input: { id: `run:${i}` } } as never }).start()),
     );
     return [
-      bounded(`resident memory, ${count} parked threads`, "MB", [rss], 150),
+      bounded(`resident memory, ${count} parked threads, all read once`, "MB", [rss], 150),
       bounded("heap per parked thread", "B", parked, 1_024),
       figure("heap per hot thread", "B", [each]),
       figure("heap per live actor of the library", "B", [live]),

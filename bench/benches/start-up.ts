@@ -1,21 +1,7 @@
-import { fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { type Bench, bounded, figure, median } from "../figure.ts";
 import { withFolder } from "../support/folder.ts";
 import { manyThreads } from "../support/populate.ts";
-
-type Started = { ms: number; rssMB: number; first: number };
-
-function start(dir: string): Promise<Started> {
-  return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(new URL("../support/start-process.ts", import.meta.url)), [dir], { execArgv: [] });
-    let said: Started | null = null;
-    child.on("message", (message) => {
-      said = message as Started;
-    });
-    child.on("exit", (code) => (said === null ? reject(new Error(`the process ended with ${code} and said nothing`)) : resolve(said)));
-  });
-}
+import { type Started, start } from "../support/start.ts";
 
 /** Opening an environment with much in it: recovery and a first page of threads, in a fresh process, in turn with a small one. */
 export const startUp: Bench = ({ quick }) =>

@@ -36,11 +36,3 @@ export function resultHeader(title: string, status: EndedTask, hasText: boolean,
   const silent = hasText ? "" : " It gave no text.";
   return `Result of the task "${title}": ${status}.${why}${silent}`;
 }
-
-/** The message of the run that tells an idle parent of results (decision 30). */
-export function resultsMessage(titles: readonly string[]): string {
-  const named = titles.map((title) => `"${title}"`).join(", ");
-  return titles.length === 1
-    ? `The task ${named} that you started has ended; its result is above. Go on.`
-    : `${titles.length} tasks that you started have ended: ${named}. Their results are above. Go on.`;
-}

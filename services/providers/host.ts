@@ -4,29 +4,21 @@ import type { NativeRef } from "../../schemas/provider.ts";
 import { type Refusal, refusal } from "../../schemas/refusal.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
-import { readText } from "../runtime/content.ts";
 import type { EffectHandler } from "../runtime/effect-runner.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { Settings } from "../runtime/settings.ts";
 import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
-import {
-  type LookupAnswer,
-  type LookupQuery,
-  type ProviderAdapter,
-  ProviderFailure,
-  type ProviderSession,
-  type TurnInput,
-} from "./contract.ts";
+import { type ProviderAdapter, ProviderFailure, type ProviderSession } from "./contract.ts";
+import { InputLookup } from "./input-lookup.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { LiveTurn } from "./live-turn.ts";
+import { folderOf, turnInput } from "./turn-input.ts";
 import { within } from "./within.ts";
 
 const defaultLeaseMs = 30 * 60_000;
 /** How long a provider may take to heed an interrupt before the run is closed without it. */
 const defaultInterruptMs = 10_000;
-/** A provider that has not said by then what became of an input is taken to be one that cannot say. */
-const lookupMs = 15_000;
 /** How long an input that was taken back may take to come to rest. */
 const takeBackMs = 5_000;
 
@@ -48,10 +40,12 @@ export type ProviderHostOptions = {
 export class ProviderHost {
   readonly #o: ProviderHostOptions;
   readonly #sessions: LiveSessions;
+  readonly #lookup: InputLookup;
   readonly #turns = new Map<RunId, LiveTurn>();
 
   constructor(options: ProviderHostOptions) {
     this.#o = options;
+    this.#lookup = new InputLookup(options);
     this.#sessions = new LiveSessions(options.adapters, options.clock);
   }
 
@@ -111,11 +105,6 @@ export class ProviderHost {
       return "settled";
     },
   };
-
-  /** True while this process serves the run. */
-  serves(runId: RunId): boolean {
-    return this.#turns.has(runId);
-  }
 
   /** Lets go of everything; runs under way are closed as interrupted. */
   async close(): Promise<void> {
@@ -186,10 +175,10 @@ export class ProviderHost {
       instance: provider.instance,
       model: provider.model,
       modes: run.modes,
-      cwd: this.#folderOf(thread),
+      cwd: folderOf(this.#o.store, thread),
       open,
     };
-    const input = this.#input(run, turn.attemptId);
+    const input = turnInput(this.#o.store, run, turn.attemptId, this.#o.mayRepeatNote);
     const give = async () => {
       const { session, reused } = await this.#sessions.take(request, signal);
       turn.session = session;
@@ -198,7 +187,7 @@ export class ProviderHost {
       try {
         return { session, ...(await session.startTurn(input, turn.take, signal)) };
       } catch (error) {
-        if (!reused || signal.aborted || !(await this.#hasNotGot(request, turn.attemptId))) throw error;
+        if (!reused || signal.aborted || (await this.#lookup.becameOf(run.id, turn.attemptId)).outcome !== "absent") throw error;
         await this.#sessions.forget(thread.id);
         return null;
       }
@@ -206,15 +195,6 @@ export class ProviderHost {
     const given = (await give()) ?? (await give());
     if (given === null) throw new Error("a conversation that was just opened was taken for one that was open before");
     return given;
-  }
-
-  async #hasNotGot(
-    request: { threadId: ThreadId; instance: string; cwd: string; open: NonNullable<Run["plan"]>["open"] },
-    attemptId: AttemptId,
-  ) {
-    const nativeRef = request.open.kind === "resume" ? request.open.nativeRef : null;
-    const query = { cwd: request.cwd, threadId: request.threadId, nativeRef, attemptId };
-    return (await this.#lookup(request.instance, query)).outcome === "absent";
   }
 
   async #startFailed(threadId: ThreadId, turn: LiveTurn, error: unknown): Promise<void> {
@@ -259,28 +239,13 @@ export class ProviderHost {
       );
       if (!turn.isAccepted && !turn.hasEnded) {
         const { runId, attemptId } = turn;
-        const found = await this.#becameOf(runId, attemptId);
+        const found = await this.#lookup.becameOf(runId, attemptId);
         if (found.outcome === "accepted")
           await this.#o.report({ type: "run.accepted", runId, attemptId, nativeRef: found.nativeRef, turnRef: found.turnRef });
         else if (found.outcome === "unknown" || !isOver) why = outcomeUnknown;
       }
     }
     await turn.end("interrupted", why);
-  }
-
-  /** Exactly what the provider is given: what it is told, then the message, which a spawned task already is. */
-  #input(run: Run, attemptId: AttemptId): TurnInput {
-    const handoffs = (run.plan?.handoffIds ?? []).flatMap((id) => this.#o.store.handoff(id) ?? []);
-    const asMessage = handoffs.find((h) => h.isMessage);
-    const item = this.#o.store.item(run.messageItemId);
-    const message = item?.body.kind === "user_message" ? readText(this.#o.store, item.body.content) : "";
-    const context = handoffs.filter((h) => !h.isMessage).map((h) => h.payload);
-    if (run.plan?.mayRepeat === true) context.unshift(this.#o.mayRepeatNote);
-    return { attemptId, runId: run.id, context, message: asMessage?.payload ?? message };
-  }
-
-  #folderOf(thread: AppThread): string {
-    return thread.workspace.strategy === "existing" ? thread.workspace.path : (this.#o.store.project(thread.projectId)?.path ?? "");
   }
 
   /** After a crash: what became of an input whose start was committed (contract §7). */
@@ -290,7 +255,7 @@ export class ProviderHost {
       await this.#close(effectId);
       return "settled";
     }
-    const found = await this.#becameOf(runId, attemptId);
+    const found = await this.#lookup.becameOf(runId, attemptId);
     const end = ended(runId, attemptId, "interrupted");
     if (found.outcome === "absent") {
       if (run.status === "starting") return "never_begun";
@@ -303,26 +268,6 @@ export class ProviderHost {
       await this.#o.report({ ...end, error: stoppedMeanwhile, turnRef });
     }
     return "settled";
-  }
-
-  async #becameOf(runId: RunId, attemptId: AttemptId): Promise<LookupAnswer> {
-    const run = runFrom(this.#o.store, runId);
-    const thread = run === null ? null : threadFrom(this.#o.store, run.threadId);
-    if (run?.plan == null || thread === null) return { outcome: "unknown" };
-    const { provider, open } = run.plan;
-    const nativeRef = open.kind === "resume" ? open.nativeRef : null;
-    return this.#lookup(provider.instance, { cwd: this.#folderOf(thread), threadId: thread.id, nativeRef, attemptId });
-  }
-
-  #lookup(instance: string, query: LookupQuery): Promise<LookupAnswer> {
-    const unknown = { outcome: "unknown" } as const;
-    const asked = this.#o.adapters.get(instance)?.lookup(query) ?? Promise.resolve(unknown);
-    return within<LookupAnswer>(
-      this.#o.clock,
-      lookupMs,
-      asked.catch(() => unknown),
-      () => unknown,
-    );
   }
 
   async #close(effectId: EffectId): Promise<void> {

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import type { HandoffBudget } from "../../../schemas/handoff.ts";
 import { type BuildResult, buildHandoff, buildResultHandoff, buildTaskHandoff } from "../../../services/context/build.ts";
-import { resultsMessage } from "../../../services/context/headers.ts";
 import { createTokenCounter } from "../../../services/context/tokens.ts";
 import { assistant, command, history, itemId, read, runId, threadId, user } from "./items.ts";
 
@@ -204,8 +203,3 @@ test.each(["chars", "tokens"] as const)(
     });
   },
 );
-
-test("S05 the message of a run that tells several results names each task", () => {
-  expect(resultsMessage(["a"])).toBe('The task "a" that you started has ended; its result is above. Go on.');
-  expect(resultsMessage(["a", "b"])).toBe('2 tasks that you started have ended: "a", "b". Their results are above. Go on.');
-});

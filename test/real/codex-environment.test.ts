@@ -62,14 +62,13 @@ describe("a real Codex behind the runtime", () => {
   });
 
   it("F05 A native fork that Codex refuses fails transfer and run, keeps the message, and the next send is retold", async () => {
-    const { env, endpoint, codex } = await codexEnvironment(when("ONE", say("the answer is plover")));
-    const s = await env.newThread();
-    await env.say(s, "ONE");
-    const { threadId: f, transferId } = await env.send({ type: "thread.fork", threadId: s, at: { kind: "latest_stable" } });
-    // What Codex kept of the source is gone: it can no longer fork it, and says so.
+    const { env: before, endpoint, codex } = await codexEnvironment(when("ONE", say("the answer is plover")));
+    const s = await before.newThread();
+    await before.say(s, "ONE");
+    const { threadId: f, transferId } = await before.send({ type: "thread.fork", threadId: s, at: { kind: "latest_stable" } });
+    // What Codex kept of the source is gone: a new process can no longer fork it, and says so.
+    const env = await before.restart();
     execFileSync("find", [codex.home, "-name", "rollout-*", "-delete"]);
-    for (const pid of processesOf(codex)) process.kill(pid, "SIGKILL");
-    await until(() => processesOf(codex).length === 0, "the app-server's end");
     const refused = await env.say(f, "FIRST TRY");
     expect(refused).toMatchObject({ status: "failed", acceptedAt: null });
     expect(env.transfers.get(transferId)?.status).toBe("failed");

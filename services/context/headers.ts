@@ -9,7 +9,7 @@ export const forkHeader = "Conversation history up to the point where this conve
 
 export const switchHeader = "Conversation history so far. Another assistant answered in it before you.";
 
-export const deltaHeader = "What happened in this conversation since your last turn. Another assistant answered in it meanwhile.";
+export const deltaHeader = "What happened in this conversation that you have not been told of yet.";
 
 /** `title` names the fork, where it has one. */
 export function mergeBackHeader(title: string | null): string {

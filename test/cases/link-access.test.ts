@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { ThreadId } from "../../schemas/ids.ts";
+import type { RequestId, ThreadId } from "../../schemas/ids.ts";
 import { until } from "../support/environments.ts";
-import { beAtWork, familyScript, parentAtWork, spawnAsAgent, taskEnded } from "../support/families.ts";
-import { childOf, importOf, importTo, spawnOn } from "../support/link-talk.ts";
+import { asAgent, beAtWork, familyScript, parentAtWork, spawnAsAgent, taskEnded } from "../support/families.ts";
+import { answerTo, childOf, importOf, importTo, spawnOn } from "../support/link-talk.ts";
 import { bothFabrics, linked, linkedPair, settled } from "../support/linked.ts";
 import { messagesOf } from "../support/reading.ts";
 
@@ -62,6 +62,22 @@ describe.each(fabrics)("what a link may do, %s", (_name, fabric) => {
       ok: false,
       refusal: { code: "interaction_mode_escalation_denied" },
     });
+  });
+
+  test("an agent's import at a peer gets no more there than the agent has here", async () => {
+    const { a, b } = await linkedPair(fabric(), { a: family });
+    const parent = await parentAtWork(a.env, { runtimeMode: "approval-required" });
+    const ask = (handoffId: string, more: Record<string, unknown> = {}) =>
+      a.env.dispatch({ type: "link.import", environmentId: b.id, import: importOf(handoffId, more) }, asAgent(parent));
+    expect(await ask("h1", { runtimeMode: "auto-accept-edits" })).toMatchObject({
+      ok: false,
+      refusal: { code: "runtime_mode_escalation_denied" },
+    });
+    const asked = await ask("h2");
+    if (!asked.ok) throw new Error(asked.refusal.message);
+    expect(await answerTo(a, asked.result.requestId as RequestId)).toMatchObject({ ok: true });
+    expect(b.env.threads.list().map((t) => t.modes.runtimeMode)).toEqual(["approval-required"]);
+    await settled(a, b);
   });
 
   test("what a link started carries its stamp through forks and subagents, may change nothing else, and reaches no other link", async () => {

@@ -3,7 +3,7 @@ import { type ImportMessage, ImportRequest } from "../../../schemas/import.ts";
 import type { TurnItem } from "../../../schemas/item.ts";
 import { limits } from "../../../schemas/limits.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
-import { mayChange, mayUseLink } from "../access.ts";
+import { type ModeWish, mayChange, mayUseLink, modeCap, settleModes } from "../access.ts";
 import { readText } from "../content.ts";
 import { measuredDigest } from "../digest.ts";
 import { historyOf, isPartOfHistory, latestStablePoint } from "../history.ts";
@@ -15,13 +15,22 @@ import { holdImportSize } from "./thread-import.ts";
 /** An import of given messages at a linked environment. */
 export const importOverLink: Plan<"link.import"> = (command, context) => {
   mayUseLink(context, null, command.environmentId);
-  return ask(
-    context,
-    command.environmentId,
-    { ...command.import, sourceEnvironmentId: context.settings.environmentId },
-    command.import.sourceThreadId,
-  );
+  const request = { ...command.import, ...withinCaller(context, command.import), sourceEnvironmentId: context.settings.environmentId };
+  return ask(context, command.environmentId, request, command.import.sourceThreadId);
 };
+
+/**
+ * A caller can only narrow, also what starts elsewhere (contract §8): what it asks for beyond itself is refused, and where it
+ * asks for nothing and is narrower than this environment's default, it says so to the peer.
+ */
+function withinCaller(context: PlanContext, wish: ModeWish): ModeWish {
+  const usual = context.settings.modes;
+  const modes = settleModes(wish, usual, modeCap(context));
+  return {
+    ...(modes.runtimeMode === usual.runtimeMode ? {} : { runtimeMode: modes.runtimeMode }),
+    ...(modes.interactionMode === usual.interactionMode ? {} : { interactionMode: modes.interactionMode }),
+  };
+}
 
 /** A thread's conversation, up to its latest stable point, as an import at a linked environment. */
 export const importThreadTo: Plan<"thread.import_to"> = (command, context) => {
@@ -34,6 +43,7 @@ export const importThreadTo: Plan<"thread.import_to"> = (command, context) => {
     sourceThreadId: thread.id,
     title: command.title ?? thread.title,
     messages: messagesOf(context, thread),
+    ...withinCaller(context, {}),
     ...(command.continuationPrompt === undefined ? {} : { continuationPrompt: command.continuationPrompt }),
     ...(command.provider === undefined ? {} : { provider: command.provider }),
   };

@@ -27,7 +27,7 @@ test.each([
   [
     { about: "missed" },
     "delta_context",
-    "What happened in this conversation since your last turn. Another assistant answered in it meanwhile.",
+    "What happened in this conversation that you have not been told of yet.",
   ],
   [
     { about: "merge_back", title: "Try it" },

@@ -1,30 +1,9 @@
+import { emptyBatch } from "../../services/runtime/empty-batch.ts";
 import type { ActorRow, CommitBatch } from "../../services/runtime/ports/store.ts";
 
 /** A commit of the named rows and nothing else. */
 export function batchOf(rows: Partial<CommitBatch>): CommitBatch {
-  return {
-    at: Date.now(),
-    journal: [],
-    actors: [],
-    items: [],
-    blobs: [],
-    checkpoints: [],
-    handoffs: [],
-    providerThreads: [],
-    projects: [],
-    effects: [],
-    effectStates: [],
-    receipts: [],
-    imports: [],
-    links: [],
-    outbox: [],
-    receipted: [],
-    incomingRequests: [],
-    outgoingRequests: [],
-    keptMessages: [],
-    clearedProgress: [],
-    ...rows,
-  };
+  return { ...emptyBatch(Date.now()), ...rows };
 }
 
 /** A row like another one, under its own id and with other members of its context. */

@@ -18,6 +18,7 @@ import type { NewItem } from "../../schemas/item.ts";
 import type { LinkPosition } from "../../schemas/link.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderThread } from "../../schemas/provider.ts";
+import { emptyBatch } from "./empty-batch.ts";
 import type { OutboxMessage } from "./ports/link-ledger.ts";
 import type {
   ActorQuery,
@@ -32,29 +33,6 @@ import type {
   Store,
 } from "./ports/store.ts";
 import type { ActorSource } from "./typed-actors.ts";
-
-const emptyBatch = (at: number): CommitBatch => ({
-  at,
-  journal: [],
-  actors: [],
-  items: [],
-  blobs: [],
-  checkpoints: [],
-  handoffs: [],
-  providerThreads: [],
-  projects: [],
-  effects: [],
-  effectStates: [],
-  receipts: [],
-  imports: [],
-  links: [],
-  outbox: [],
-  receipted: [],
-  incomingRequests: [],
-  outgoingRequests: [],
-  keptMessages: [],
-  clearedProgress: [],
-});
 
 /**
  * What a batch of commands has decided and not yet written: every read sees it above the store. A refused command's part

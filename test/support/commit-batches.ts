@@ -4,6 +4,7 @@ import type { ActorId, LinkId, RunId, ThreadId, TransferId } from "../../schemas
 import type { NewItem } from "../../schemas/item.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderThread } from "../../schemas/provider.ts";
+import { emptyBatch } from "../../services/runtime/empty-batch.ts";
 import { digestOrigin } from "../../services/runtime/ports/link-ledger.ts";
 import type { ActorRow, CommitBatch, JournalRow, LinkRow } from "../../services/runtime/ports/store.ts";
 import { systemIdentifiers } from "../../services/runtime/system-identifiers.ts";
@@ -12,29 +13,7 @@ export const ids = systemIdentifiers;
 
 /** A commit of the named rows and nothing else. */
 export function batchOf(rows: Partial<CommitBatch>): CommitBatch {
-  return {
-    at: 1_000,
-    journal: [],
-    actors: [],
-    items: [],
-    blobs: [],
-    checkpoints: [],
-    handoffs: [],
-    providerThreads: [],
-    projects: [],
-    effects: [],
-    effectStates: [],
-    receipts: [],
-    imports: [],
-    links: [],
-    outbox: [],
-    receipted: [],
-    incomingRequests: [],
-    outgoingRequests: [],
-    keptMessages: [],
-    clearedProgress: [],
-    ...rows,
-  };
+  return { ...emptyBatch(1_000), ...rows };
 }
 
 export function actorRow(row: Partial<ActorRow> = {}): ActorRow {

@@ -24,11 +24,7 @@ test.each([
   [{ about: "import" }, "portable_context", "Imported conversation history from before this thread ran here."],
   [{ about: "fork" }, "portable_context", "Conversation history up to the point where this conversation was forked from another."],
   [{ about: "switch" }, "portable_context", "Conversation history so far. Another assistant answered in it before you."],
-  [
-    { about: "missed" },
-    "delta_context",
-    "What happened in this conversation that you have not been told of yet.",
-  ],
+  [{ about: "missed" }, "delta_context", "What happened in this conversation that you have not been told of yet."],
   [
     { about: "merge_back", title: "Try it" },
     "delta_context",

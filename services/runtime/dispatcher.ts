@@ -2,6 +2,7 @@ import type { Caller, Command, CommandType, PublicCommand, Receipt } from "../..
 import type { EffectRequest } from "../../schemas/effect.ts";
 import type { CommandId, EffectId, LinkId } from "../../schemas/ids.ts";
 import { dependsOnOutside, type Refusal, refusal } from "../../schemas/refusal.ts";
+import { closing, conflict, refused, repeated, storeRefusal } from "./answers.ts";
 import { boundaryName } from "./boundary-name.ts";
 import { payloadDigest } from "./digest.ts";
 import type { Facts } from "./facts.ts";
@@ -306,25 +307,3 @@ const isFatal = (failure: Error | null): failure is StoreFailure => failure inst
 /** Runs and effects have nobody else who would say it again; a link sends again by itself. */
 const isHeld = ({ digest, command }: Pick<Waiting, "digest" | "command">) =>
   digest === null && /^(run|effects)\.|^thread\.wake$/.test(command.type);
-
-const repeated = (receipt: Receipt): Receipt => ({ ...receipt, repeated: true });
-const refused = (commandId: CommandId, what: Refusal): Receipt => ({ ok: false, commandId, refusal: what, repeated: false });
-
-const closing = refusal("orchestration_error", "closing", "the environment is shutting down", "Start it again, then repeat the command.");
-const conflict = (id: CommandId) =>
-  refusal("idempotency_conflict", "command_differs", `${id} was used for another command`, "Use a fresh id for another command.");
-const internal = (error: unknown) =>
-  refusal(
-    "orchestration_error",
-    "internal",
-    error instanceof Error ? error.message : String(error),
-    "Report it with the output of ropewalk doctor.",
-    {
-      stack: error instanceof Error ? error.stack : null,
-    },
-  );
-
-function storeRefusal(error: unknown): Refusal {
-  if (error instanceof StoreFailure) return refusal("orchestration_error", error.reason, error.message, error.hint);
-  return internal(error);
-}

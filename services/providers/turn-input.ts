@@ -7,7 +7,7 @@ import type { TurnInput } from "./contract.ts";
 
 /** Exactly what the provider is given: what it is told, then the message, which a spawned task already is. */
 export function turnInput(store: Store, run: Run, attemptId: AttemptId, mayRepeatNote: string): TurnInput {
-  const handoffs = (run.plan?.handoffIds ?? []).flatMap((id) => store.handoff(id) ?? []);
+  const handoffs = store.handoffs(run.plan?.handoffIds ?? []);
   const asMessage = handoffs.find((h) => h.isMessage);
   const item = store.item(run.messageItemId);
   const message = item?.body.kind === "user_message" ? readText(store, item.body.content) : "";

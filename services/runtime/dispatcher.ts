@@ -119,7 +119,7 @@ export class Dispatcher {
   async close(): Promise<void> {
     this.#ended ??= closing;
     this.holdNoMore();
-    while (this.#queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (this.#scheduled || this.#queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
   #enqueue(waiting: Omit<Waiting, "answer">): Promise<Receipt> {
@@ -138,24 +138,30 @@ export class Dispatcher {
   }
 
   #drain(): void {
-    this.#scheduled = false;
     const bounds = this.#o.batch ?? defaultBatch;
     const started = performance.now();
-    const isOpen = () => batch.length === 0 || (batch.length < bounds.commands && performance.now() - started < bounds.ms);
+    const took = () => performance.now() - started;
     const batch: Waiting[] = [];
     const overlay = this.#overlay();
     const decided: Decided[] = [];
-    while (this.#queue.length > 0 && isOpen()) {
+    while (this.#queue.length > 0 && (batch.length === 0 || (batch.length < bounds.commands && took() < bounds.ms))) {
       const waiting = this.#queue.shift() as Waiting;
       batch.push(waiting);
       const before = overlay.effects.length;
       decided.push({ waiting, receipt: this.#decide(waiting, overlay) });
       this.#answerNow(overlay, before);
     }
-    this.#schedule();
+    // What took long to decide takes long to write: in between, others get the event loop. Nothing else is decided before.
+    if (took() < bounds.ms) this.#write(overlay, decided, batch);
+    else setImmediate(() => this.#write(overlay, decided, batch));
+  }
+
+  #write(overlay: Overlay, decided: readonly Decided[], batch: readonly Waiting[]): void {
     const failure = this.#commit(overlay, decided);
     if (isFatal(failure)) this.#fail(failure, batch);
     else if (failure !== null) this.#apart(batch, failure);
+    this.#scheduled = false;
+    this.#schedule();
   }
 
   /**

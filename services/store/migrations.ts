@@ -1,11 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { first } from "./migrations/0001-first.ts";
 import { actorsInOrder } from "./migrations/0002-actors-in-order.ts";
+import { actorsByRow } from "./migrations/0003-actors-by-row.ts";
 
 export type Migration = { version: number; sql: string };
 
 /** Numbered without a gap, never edited once released, each tested from every earlier version. */
-export const migrations: readonly Migration[] = [first, actorsInOrder];
+export const migrations: readonly Migration[] = [first, actorsInOrder, actorsByRow];
 export const newestVersion = migrations.at(-1)?.version ?? 0;
 
 /** Brings a database to the version of the last step: each step whole, in a transaction of its own, or not at all. */

@@ -25,6 +25,11 @@ export class RecordRows {
   checkpointsOf = (threadId: string) =>
     this.#all<Checkpoint>("select id, body from checkpoints where thread_id = ? order by ordinal", threadId);
   handoff = (id: string) => this.#one<ContextHandoff>("select id, body from handoffs where id = ?", id);
+  handoffs = (ids: readonly string[]) =>
+    this.#all<ContextHandoff>(
+      "select handoffs.id, body from json_each(?) as wanted join handoffs on handoffs.id = wanted.value order by wanted.key",
+      JSON.stringify(ids),
+    );
   handoffsOf = (transferId: string) =>
     this.#all<ContextHandoff>("select id, body from handoffs where transfer_id = ? order by id", transferId);
   providerThread = (id: string) => this.#one<ProviderThread>("select id, body from provider_threads where id = ?", id);

@@ -116,6 +116,7 @@ export class SqliteStore implements Store {
   checkpoint: Store["checkpoint"] = (id) => this.#records.checkpoint(id);
   checkpointsOf: Store["checkpointsOf"] = (id) => this.#records.checkpointsOf(id);
   handoff: Store["handoff"] = (id) => this.#records.handoff(id);
+  handoffs: Store["handoffs"] = (ids) => this.#records.handoffs(ids);
   handoffsOf: Store["handoffsOf"] = (id) => this.#records.handoffsOf(id);
   providerThread: Store["providerThread"] = (id) => this.#records.providerThread(id);
   providerThreadsOf: Store["providerThreadsOf"] = (id) => this.#records.providerThreadsOf(id);

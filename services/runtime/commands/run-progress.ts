@@ -1,4 +1,5 @@
 import type { ReportedItem } from "../../../schemas/command.ts";
+import type { ContextHandoff } from "../../../schemas/handoff.ts";
 import type { RunId } from "../../../schemas/ids.ts";
 import type { Coverage, NativeRef, OrdinalRange, ProviderThread } from "../../../schemas/provider.ts";
 import { isEndedRun, type Run, type StartPlan } from "../../../schemas/run.ts";
@@ -28,7 +29,7 @@ export const runAccepted: Plan<"run.accepted"> = (command, context) => {
   }
   const native = nativeThread(context, run, run.plan, command.nativeRef);
   context.overlay.putProviderThread(native);
-  for (const handoffId of run.plan.handoffIds) noteHandoff(context, run, handoffId);
+  for (const handoff of context.overlay.store.handoffs(run.plan.handoffIds)) noteHandoff(context, run, handoff);
   context.uow.tell({
     to: run.id,
     event: { type: "run.accepted", attemptId: command.attemptId, providerThreadId: native.id, turnRef: command.turnRef },
@@ -74,9 +75,7 @@ function withOrdinal(ranges: readonly OrdinalRange[], ordinal: number): OrdinalR
 }
 
 /** What a run was told besides its message stands in the thread, where a person can open it. */
-function noteHandoff(context: PlanContext, run: Run, handoffId: StartPlan["handoffIds"][number]): void {
-  const handoff = context.overlay.store.handoff(handoffId);
-  if (handoff === null) return;
+function noteHandoff(context: PlanContext, run: Run, handoff: ContextHandoff): void {
   const transfer = transferFrom(context.overlay, handoff.transferId);
   // A task alone is the message that stands there already.
   if (handoff.isMessage && transfer?.content == null) return;
@@ -87,7 +86,7 @@ function noteHandoff(context: PlanContext, run: Run, handoffId: StartPlan["hando
     runOrdinal: run.ordinal,
     body: {
       kind: "handoff",
-      handoffId,
+      handoffId: handoff.id,
       transferId: handoff.transferId,
       content: { text: `${transfer?.type ?? "handoff"}: ${handoff.size} ${handoff.budget.unit}${left}` },
     },

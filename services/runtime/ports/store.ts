@@ -154,6 +154,8 @@ export interface Store {
   checkpoint(id: CheckpointId): Checkpoint | null;
   checkpointsOf(threadId: ThreadId): Checkpoint[];
   handoff(id: HandoffId): ContextHandoff | null;
+  /** Those of these that are there, in this order. */
+  handoffs(ids: readonly HandoffId[]): ContextHandoff[];
   handoffsOf(transferId: TransferId): ContextHandoff[];
   providerThread(id: ProviderThreadId): ProviderThread | null;
   providerThreadsOf(threadId: ThreadId): ProviderThread[];

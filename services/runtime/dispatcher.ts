@@ -4,6 +4,7 @@ import type { CommandId, EffectId, LinkId } from "../../schemas/ids.ts";
 import { dependsOnOutside, type Refusal, refusal } from "../../schemas/refusal.ts";
 import { closing, conflict, refused, repeated, storeRefusal } from "./answers.ts";
 import { boundaryName } from "./boundary-name.ts";
+import { CommandQueue, type Waiting } from "./command-queue.ts";
 import { payloadDigest } from "./digest.ts";
 import type { Facts } from "./facts.ts";
 import { HotActors } from "./hot-actors.ts";
@@ -21,9 +22,6 @@ import { UnitOfWork } from "./unit-of-work.ts";
 
 /** A batch is closed after so many commands or so much time, so that nobody else waits long for the event loop. */
 const defaultBatch = { commands: 128, ms: 12 };
-
-/** How soon what was held back by a passing trouble of the store is tried again. */
-const retryMs = 250;
 
 export type Committed = { commit: number; batch: CommitBatch; outboxLinks: ReadonlySet<LinkId> };
 
@@ -50,18 +48,6 @@ export type DispatcherOptions = {
   batch?: { commands: number; ms: number };
 };
 
-type Waiting = {
-  command: Command;
-  id: CommandId;
-  caller: Caller;
-  facts: Facts;
-  /** Null for this environment's own reports: their machines recognise a repeat, no receipt is kept. */
-  digest: string | null;
-  /** Effects that are done with this command, closed in its commit. */
-  closes: readonly EffectId[];
-  answer(receipt: Receipt): void;
-};
-
 type Decided = { waiting: Waiting; receipt: Receipt };
 
 const noFacts: Facts = new Map();
@@ -79,17 +65,16 @@ const keyed: ReadonlySet<CommandType> = new Set(["thread.import"]);
 export class Dispatcher {
   readonly #o: DispatcherOptions;
   readonly #hot: HotActors;
-  #queue: Waiting[] = [];
-  /** Reports that the store could not take, in order. Others may be refused and asked again; the outside says it once. */
-  #held: Waiting[] = [];
-  #mayHold = true;
-  #scheduled = false;
+  readonly #queue: CommandQueue;
+  /** A batch is about to be decided, or decided and not yet written. */
+  #isUnderWay = false;
   /** Why nothing is taken any more; null while commands are welcome. */
   #ended: Refusal | null = null;
 
   constructor(options: DispatcherOptions) {
     this.#o = options;
     this.#hot = options.hot ?? new HotActors(options.store);
+    this.#queue = new CommandQueue(options.clock, () => this.#schedule());
   }
 
   /** A command of a person, an agent or a peer: its receipt is kept under its id. */
@@ -111,29 +96,24 @@ export class Dispatcher {
 
   /** From here on nothing waits for the store: what it cannot take is refused, and found again by the next start. */
   holdNoMore(): void {
-    this.#mayHold = false;
-    this.#release();
+    this.#queue.holdNoMore();
   }
 
   /** Resolves when everything that was given before has been answered; refuses what comes later. */
   async close(): Promise<void> {
     this.#ended ??= closing;
     this.holdNoMore();
-    while (this.#scheduled || this.#queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (this.#isUnderWay || !this.#queue.isEmpty) await new Promise((resolve) => setImmediate(resolve));
   }
 
   #enqueue(waiting: Omit<Waiting, "answer">): Promise<Receipt> {
     if (this.#ended !== null) return Promise.resolve(refused(waiting.id, this.#ended));
-    return new Promise((answer) => {
-      if (this.#held.length > 0 && isHeld(waiting)) this.#held.push({ ...waiting, answer });
-      else this.#queue.push({ ...waiting, answer });
-      this.#schedule();
-    });
+    return new Promise((answer) => this.#queue.add({ ...waiting, answer }));
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#queue.length === 0) return;
-    this.#scheduled = true;
+    if (this.#isUnderWay || this.#queue.isEmpty) return;
+    this.#isUnderWay = true;
     setImmediate(() => this.#drain());
   }
 
@@ -144,8 +124,8 @@ export class Dispatcher {
     const batch: Waiting[] = [];
     const overlay = this.#overlay();
     const decided: Decided[] = [];
-    while (this.#queue.length > 0 && (batch.length === 0 || (batch.length < bounds.commands && took() < bounds.ms))) {
-      const waiting = this.#queue.shift() as Waiting;
+    const isOpen = () => batch.length === 0 || (batch.length < bounds.commands && took() < bounds.ms);
+    for (let waiting = this.#queue.next(); waiting !== null; waiting = isOpen() ? this.#queue.next() : null) {
       batch.push(waiting);
       const before = overlay.effects.length;
       decided.push({ waiting, receipt: this.#decide(waiting, overlay) });
@@ -160,7 +140,7 @@ export class Dispatcher {
     const failure = this.#commit(overlay, decided);
     if (isFatal(failure)) this.#fail(failure, batch);
     else if (failure !== null) this.#apart(batch, failure);
-    this.#scheduled = false;
+    this.#isUnderWay = false;
     this.#schedule();
   }
 
@@ -176,10 +156,8 @@ export class Dispatcher {
       `${failure.message}; whether the command was carried out is not known`,
       hint,
     );
-    const left = [...batch, ...this.#held, ...this.#queue];
+    const left = [...batch, ...this.#queue.takeAll()];
     this.#ended = unknown;
-    this.#held = [];
-    this.#queue = [];
     this.#o.onFatal(failure);
     for (const waiting of left) waiting.answer(refused(waiting.id, unknown));
   }
@@ -187,18 +165,14 @@ export class Dispatcher {
   /** One of them may be what the store refuses: alone, each stands for itself. Reports stay in their order. */
   #apart(batch: readonly Waiting[], together: Error): void {
     for (const [i, waiting] of batch.entries()) {
-      if (this.#held.length > 0 && isHeld(waiting)) {
-        this.#held.push(waiting);
-        continue;
-      }
+      if (this.#queue.staysBehindHeld(waiting)) continue;
       const failure = batch.length === 1 && this.#o.answerNow === undefined ? together : this.#alone(waiting);
       if (failure === null) continue;
       if (isFatal(failure)) {
         this.#fail(failure, batch.slice(i));
         return;
       }
-      if (this.#mayHold && isHeld(waiting) && isLocalTrouble(failure)) this.#hold(waiting);
-      else waiting.answer(refused(waiting.id, storeRefusal(failure)));
+      if (!isLocalTrouble(failure) || !this.#queue.hold(waiting)) waiting.answer(refused(waiting.id, storeRefusal(failure)));
     }
   }
 
@@ -206,17 +180,6 @@ export class Dispatcher {
   #alone(waiting: Waiting): Error | null {
     const overlay = this.#overlay();
     return this.#commit(overlay, [{ waiting, receipt: this.#decide(waiting, overlay) }]);
-  }
-
-  #hold(waiting: Waiting): void {
-    this.#held.push(waiting);
-    this.#o.clock.after(retryMs, () => this.#release());
-  }
-
-  #release(): void {
-    this.#queue.unshift(...this.#held);
-    this.#held = [];
-    this.#schedule();
   }
 
   #overlay(): Overlay {
@@ -309,7 +272,3 @@ export class Dispatcher {
 }
 
 const isFatal = (failure: Error | null): failure is StoreFailure => failure instanceof StoreFailure && failure.reason === "sync_failed";
-
-/** Runs and effects have nobody else who would say it again; a link sends again by itself. */
-const isHeld = ({ digest, command }: Pick<Waiting, "digest" | "command">) =>
-  digest === null && /^(run|effects)\.|^thread\.wake$/.test(command.type);

@@ -42,6 +42,7 @@ export class LiveTurn {
   #stopLease: () => void = () => {};
   #partial = "";
   #savedAt = 0;
+  #stopSaving: (() => void) | null = null;
 
   constructor(
     host: TurnHost,
@@ -90,8 +91,9 @@ export class LiveTurn {
     if (this.#ended) return Promise.resolve();
     this.#ended = true;
     this.#stopLease();
+    this.#stopSaving?.();
     // What had arrived is kept, whatever ends the turn.
-    if (this.#partial !== "") this.#saveProgress();
+    this.#saveProgress();
     this.#onEnded(ending, options.endedByProvider ?? false);
     return this.#host.report({
       type: "run.ended",
@@ -143,15 +145,20 @@ export class LiveTurn {
     }
   }
 
+  /** Written at once after a pause, then once for all that comes within the time: also what comes last is written. */
   #progress(text: string): void {
     this.#partial = text;
-    const now = this.#host.clock.now();
-    if (now - this.#savedAt < progressEveryMs) return;
-    this.#savedAt = now;
-    this.#saveProgress();
+    if (this.#stopSaving !== null) return;
+    const left = this.#savedAt + progressEveryMs - this.#host.clock.now();
+    if (left <= 0) this.#saveProgress();
+    else this.#stopSaving = this.#host.clock.after(left, () => this.#saveProgress());
   }
 
   #saveProgress(): void {
+    this.#stopSaving = null;
+    // The whole message has come as an item since.
+    if (this.#partial === "") return;
+    this.#savedAt = this.#host.clock.now();
     try {
       this.#host.saveProgress(this.runId, this.#partial);
     } catch {

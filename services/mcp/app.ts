@@ -4,6 +4,7 @@ import { limits } from "../../schemas/limits.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 import { callerName, type McpAccess, narrowed, Sight, type ToolCaller } from "./access.ts";
 import { type BodyReader, bodyOf } from "./body.ts";
+import type { McpOffer } from "./offer.ts";
 import { isProfile, type Profile, profiles } from "./profile.ts";
 import { refuse, toldOf } from "./refused.ts";
 import { rpcError } from "./rpc-error.ts";
@@ -18,6 +19,8 @@ export type McpAppOptions = {
   /** Largest request; default 64 MiB and what the protocol puts around it. */
   maxBodyBytes?: number;
   readBody?: BodyReader;
+  /** What an embedding program has beside. */
+  offer?: McpOffer;
   /** Parameters of the `WWW-Authenticate: Bearer` that an unknown caller is answered, e.g. where to look for OAuth. */
   challenge?: (request: Request) => string;
   /** Told of errors that nobody foresaw. */
@@ -37,7 +40,7 @@ const wrappingBytes = 1024 * 1024;
 export function createMcpApp(environment: Environment, access: McpAccess, options: McpAppOptions = {}): Hono {
   const maxBodyBytes = options.maxBodyBytes ?? limits.importRequestBytes + wrappingBytes;
   const news = new ThreadNews(environment);
-  const parts: McpParts = { environment, news, version: options.version ?? "0.0.0", onError: options.onError };
+  const parts: McpParts = { environment, news, version: options.version ?? "0.0.0", offer: options.offer, onError: options.onError };
   const onerror = (error: Error) => options.onError?.(error);
   const bus = new InMemoryServerEventBus(onerror);
   const modern = createMcpHandler(

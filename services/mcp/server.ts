@@ -9,6 +9,7 @@ import { callTool } from "./call.ts";
 import { listing, toolNamed } from "./catalogue.ts";
 import { commandId } from "./command-id.ts";
 import { instructions } from "./instructions.ts";
+import { callOffered, type McpOffer, offeredTool } from "./offer.ts";
 import type { Profile } from "./profile.ts";
 import { ToolRefused, toldOf } from "./refused.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
@@ -22,6 +23,8 @@ export type McpParts = {
   news: ThreadNews;
   /** The package's version, which a client is told. */
   version: string;
+  /** What an embedding program has beside. */
+  offer?: McpOffer | undefined;
   /** Told of errors that nobody foresaw. */
   onError?: ((error: unknown) => void) | undefined;
 };
@@ -39,25 +42,28 @@ export type ServerRole = {
 
 /** One MCP server for one serving unit: a session, a stream, or a single request. Both revisions of the protocol. */
 export function createMcpServer(parts: McpParts, role: ServerRole): Server {
-  const { environment } = parts;
+  const { environment, offer } = parts;
   const server = new Server(
     { name: "ropewalk", title: `ropewalk: ${environment.name}`, version: parts.version },
-    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions },
+    { capabilities: { ...offer?.capabilities, tools: {}, resources: { subscribe: true } }, instructions },
   );
   const onError = (error: unknown) => parts.onError?.(error);
   const reading = (caller: ToolCaller) => ({ environment, sight: new Sight(environment, caller) });
 
-  server.setRequestHandler("tools/list", () => ({ tools: listing(role.profile) }));
+  const offered = offer?.tools?.map(({ listed }) => listed) ?? [];
+  server.setRequestHandler("tools/list", () => ({ tools: [...listing(role.profile), ...offered] }));
   server.setRequestHandler("tools/call", async ({ params }, ctx) => {
-    const tool = toolNamed(params.name);
-    if (tool === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${params.name}`);
     let caller: ToolCaller;
     try {
       caller = await role.caller(ctx);
     } catch (error) {
       return refusedAnswer(toldOf(error));
     }
-    return callTool(tool, params.arguments, contextOf(environment, caller, reading(caller).sight, ctx), onError);
+    const tool = toolNamed(params.name);
+    if (tool !== null) return callTool(tool, params.arguments, contextOf(environment, caller, reading(caller).sight, ctx), onError);
+    const beside = offeredTool(offer, params.name);
+    if (beside !== null) return callOffered(beside, params.arguments ?? {}, caller, ctx, onError);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${params.name}`);
   });
 
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates }));
@@ -66,12 +72,13 @@ export function createMcpServer(parts: McpParts, role: ServerRole): Server {
   );
   server.setRequestHandler("resources/read", async ({ params }, ctx) =>
     asProtocol(onError, async () => {
-      const read = readResource(reading(await role.caller(ctx)), params.uri);
+      const read = readResource(reading(await role.caller(ctx)), params.uri) ?? offer?.readResource?.(params.uri) ?? null;
       if (read === null) throw new ResourceNotFoundError(params.uri);
       return read;
     }),
   );
   if (role.news !== "none") (role.news === "every" ? tellAll : offerSubscriptions)(server, newsOf(parts, role));
+  offer?.register?.(server);
   return server;
 }
 

@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { clientCaller, startMcp } from "../services/mcp/rig.ts";
+import { bearerRelay } from "../support/bearer-relay.ts";
+import { conformanceScenarios, type Outcome, runConformance } from "../support/conformance.ts";
+import { suiteFixtures } from "./fixtures.ts";
+
+type Row = { scenario: string; product: string; fixtures: string };
+
+/** The table of docs/conformance.md, as a reader has it. */
+const table: Row[] = [
+  ...readFileSync(new URL("../../docs/conformance.md", import.meta.url), "utf8").matchAll(/^\| `([\w-]+)` \| (\w+) \| (\w+) \| \S.*\|$/gm),
+].map(([, scenario = "", product = "", fixtures = ""]) => ({ scenario, product, fixtures }));
+
+function word({ failed, warned }: Outcome): string {
+  if (failed.length > 0) return "fails";
+  return warned.length > 0 ? "warns" : "passes";
+}
+
+/** What became of each scenario, and what the suite said of those that are not as the table says. */
+function compare(outcomes: Outcome[], column: "product" | "fixtures") {
+  const seen = outcomes.map((outcome) => [outcome.scenario, word(outcome)]).sort();
+  const expected = table.map((row) => [row.scenario, row[column]]).sort();
+  const words = new Map(table.map((row) => [row.scenario, row[column]]));
+  const said = outcomes.filter((outcome) => words.get(outcome.scenario) !== word(outcome)).map((outcome) => outcome.said);
+  expect(seen, said.join("\n")).toEqual(expected);
+}
+
+test("the table names every server scenario of the suite once", async () => {
+  expect(table.map(({ scenario }) => scenario).sort()).toEqual((await conformanceScenarios()).sort());
+});
+
+test("ropewalk passes the scenarios that the table says it passes, and no other", async () => {
+  const rig = await startMcp();
+  const port = await bearerRelay(rig.url, rig.let(clientCaller()));
+  compare(await runConformance(`http://127.0.0.1:${port}/mcp`), "product");
+});
+
+test("with the suite's own fixtures offered at the same door, it passes the others too", async () => {
+  const rig = await startMcp({ app: { offer: suiteFixtures } });
+  const port = await bearerRelay(rig.url, rig.let(clientCaller()));
+  compare(await runConformance(`http://127.0.0.1:${port}/mcp`), "fixtures");
+  expect(rig.errors).toEqual([]);
+});

@@ -1,10 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { TurnItem } from "../../../schemas/item.ts";
 import type { ActorQuery, ItemPage, Store } from "../../../services/runtime/ports/store.ts";
-import { openMemoryStore, openStore } from "../../../services/store/sqlite-store.ts";
 import {
   actorRow,
   batchOf,
@@ -12,36 +8,15 @@ import {
   handoffOf,
   ids,
   journalRow,
-  linkRow,
   newItem,
   outboxRow,
   positionAt,
   projectOf,
   providerThreadOf,
 } from "../../support/commit-batches.ts";
+import { awkward, stores } from "../../support/stores.ts";
 
-/** Texts that are changed by stores that mean well. */
-const awkward = "two\u0000parts, a tab\t, cr\r\nlf, é and e\u0301, \u{1f9f5} and \u202e, trailing space ";
-
-const stores: { name: string; open(): Store }[] = [
-  {
-    name: "the store on disk",
-    open() {
-      const dir = mkdtempSync(join(tmpdir(), "ropewalk-store-"));
-      onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-      return openStore(dir);
-    },
-  },
-  { name: "the store in memory", open: openMemoryStore },
-];
-
-describe.each(stores)("$name", ({ open }) => {
-  function opened(): Store {
-    const store = open();
-    onTestFinished(() => store.close());
-    return store;
-  }
-
+describe.each(stores)("$name", ({ opened }) => {
   test("an empty store has no commit, an incarnation, and answers every read with nothing", () => {
     const store = opened();
     const thread = ids.next("thread");
@@ -269,6 +244,14 @@ describe.each(stores)("$name", ({ open }) => {
     expect([store.providerThreadsOf(thread).length, store.projects().length]).toEqual([2, 2]);
   });
 
+  test("handoffs asked for together come in the order in which they were asked for, without those that are not there", () => {
+    const store = opened();
+    const [first, second] = [handoffOf(ids.next("transfer")), handoffOf(ids.next("transfer"))];
+    store.commit(batchOf({ handoffs: [first, second] }));
+    expect(store.handoffs([second.id, ids.next("handoff"), first.id])).toEqual([second, first]);
+    expect(store.handoffs([])).toEqual([]);
+  });
+
   test("receipts and import digests are kept for ever", () => {
     const store = opened();
     const receipt = { commandId: ids.next("cmd"), digest: "d", response: { ok: true, text: awkward } };
@@ -297,70 +280,5 @@ describe.each(stores)("$name", ({ open }) => {
     );
     expect(store.openEffects()).toEqual([{ id: a, request, state: "started", tries: 1, note: "", commit: 1 }]);
     expect(store.effectsSetAside()).toEqual([{ id: c, request, state: "set_aside", tries: 0, note: "why", commit: 1 }]);
-  });
-
-  test("an outbox is read after a position, across epochs, in order, and forgotten up to what the peer's store has", () => {
-    const store = opened();
-    const [link, other] = [ids.next("link"), ids.next("link")];
-    const body = JSON.stringify({ text: awkward });
-    store.commit(batchOf({ links: [linkRow(link)], outbox: [outboxRow(link, 1, 1, body), outboxRow(link, 1, 2), outboxRow(other, 1, 1)] }));
-    store.commit(batchOf({ outbox: [outboxRow(link, 2, 1), outboxRow(link, 1, 3)] }));
-    const at = (epoch: number, number: number, limit = 10) =>
-      store.outbox(link, positionAt(epoch, number), limit).map((m) => `${m.epoch}/${m.number}`);
-    expect(at(1, 0)).toEqual(["1/1", "1/2", "1/3", "2/1"]);
-    expect(at(1, 0, 2)).toEqual(["1/1", "1/2"]);
-    expect(at(1, 2)).toEqual(["1/3", "2/1"]);
-    expect(at(2, 1)).toEqual([]);
-    expect(store.outbox(link, positionAt(1, 0), 1)).toEqual([
-      { epoch: 1, number: 1, kind: "notice", requestId: null, body, digest: positionAt(1, 1).digest, commit: 1 },
-    ]);
-    expect([store.outboxCount(link), store.outboxCount(other)]).toEqual([4, 1]);
-    store.commit(batchOf({ receipted: [{ linkId: link, position: positionAt(1, 3) }] }));
-    expect([at(1, 0), store.outboxCount(link), store.outboxCount(other)]).toEqual([["2/1"], 1, 1]);
-    const moved = { ...linkRow(link), received: positionAt(3, 9), formerIncarnations: [ids.next("inc")] };
-    store.commit(batchOf({ links: [moved] }));
-    expect(store.link(link)).toEqual(moved);
-  });
-
-  test("an outbox gives no further message once the bodies that it gave have reached a size, and always the first", () => {
-    const store = opened();
-    const link = ids.next("link");
-    // Three bytes of UTF-8 to a character.
-    store.commit(batchOf({ links: [linkRow(link)], outbox: [1, 2, 3, 4].map((number) => outboxRow(link, 1, number, "漢".repeat(100))) }));
-    const within = (bytes: number, limit = 10, after = 0) => store.outbox(link, positionAt(1, after), limit, bytes).map((m) => m.number);
-    expect([within(0), within(1), within(300), within(301), within(900), within(901), within(9_000)]).toEqual([
-      [1],
-      [1],
-      [1],
-      [1, 2],
-      [1, 2, 3],
-      [1, 2, 3, 4],
-      [1, 2, 3, 4],
-    ]);
-    expect([within(9_000, 2), within(301, 10, 2), within(9_000, 10, 4)]).toEqual([[1, 2], [3, 4], []]);
-  });
-
-  test("requests of both directions are kept with their answers; those of ours are open until they have one", () => {
-    const store = opened();
-    const [environmentId, elsewhere, requestId] = [ids.next("env"), ids.next("env"), ids.next("req")];
-    const answer = { ok: true, result: { text: awkward } } as const;
-    const incoming = { environmentId, requestId, digest: "d", answer };
-    const open = { requestId: ids.next("req"), environmentId, kind: "task.spawn", subject: "task", answer: null };
-    const far = { ...open, requestId: ids.next("req"), environmentId: elsewhere };
-    store.commit(batchOf({ incomingRequests: [incoming], outgoingRequests: [open, far] }));
-    expect([store.incomingRequest(environmentId, requestId), store.incomingRequest(elsewhere, requestId)]).toEqual([incoming, null]);
-    expect([store.openRequests(), store.openRequests(environmentId)]).toEqual([[open, far], [open]]);
-    store.commit(batchOf({ outgoingRequests: [{ ...open, answer }] }));
-    expect([store.openRequests(), store.outgoingRequest(open.requestId)]).toEqual([[far], { ...open, answer }]);
-    expect(() => store.commit(batchOf({ incomingRequests: [{ ...incoming, digest: "other" }] }))).toThrow();
-  });
-
-  test("a message that could not be used is kept once, in the order of its direction", () => {
-    const store = opened();
-    const linkId = ids.next("link");
-    const kept = [2, 1].map((number) => ({ linkId, epoch: 1, number, raw: awkward, reason: "why" }));
-    store.commit(batchOf({ keptMessages: kept }));
-    store.commit(batchOf({ keptMessages: [{ ...(kept[0] ?? kept[1]), linkId, epoch: 1, number: 2, raw: "again", reason: "again" }] }));
-    expect(store.keptMessages(linkId)).toEqual(kept.toReversed());
   });
 });

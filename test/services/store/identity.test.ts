@@ -5,9 +5,8 @@ import { openStore } from "../../../services/store/sqlite-store.ts";
 import { batchOf, ids, newItem } from "../../support/commit-batches.ts";
 import { temporaryFolder } from "../../support/environments.ts";
 import { withDatabase } from "../../support/store-fixtures.ts";
+import { storeFile } from "../../support/stores.ts";
 import { processOn, type Told } from "./processes.ts";
-
-const main = (dir: string) => join(dir, "ropewalk.db");
 
 /** Opens, makes some commits, says what it is, closes. */
 function visit(dir: string, commits = 0): Told {
@@ -20,9 +19,9 @@ function visit(dir: string, commits = 0): Told {
 
 /** Another file's bytes in the very same file: what `cp copy ropewalk.db` does. */
 function putBack(dir: string, bytes: Buffer): void {
-  const inode = statSync(main(dir)).ino;
-  writeFileSync(main(dir), bytes);
-  expect(statSync(main(dir)).ino).toBe(inode);
+  const inode = statSync(storeFile(dir)).ino;
+  writeFileSync(storeFile(dir), bytes);
+  expect(statSync(storeFile(dir)).ino).toBe(inode);
 }
 
 function expectCopyOf(original: Told, found: Told): void {
@@ -68,7 +67,7 @@ test("a copy of the folder is a new incarnation that knows what it was; the orig
 test("a database that was copied alone into another folder is a new incarnation", () => {
   const [dir, copy] = [temporaryFolder(), temporaryFolder()];
   const first = visit(dir, 2);
-  cpSync(main(dir), main(copy));
+  cpSync(storeFile(dir), storeFile(copy));
   expectCopyOf(first, visit(copy));
 });
 
@@ -95,7 +94,7 @@ test("a copy that a running process's folder gave is a new incarnation", async (
 test("an older copy put back in place, from an earlier opening, is a new incarnation", () => {
   const dir = temporaryFolder();
   const first = visit(dir, 2);
-  const older = readFileSync(main(dir));
+  const older = readFileSync(storeFile(dir));
   visit(dir);
   putBack(dir, older);
   expectCopyOf(first, visit(dir));
@@ -106,7 +105,7 @@ test("an older copy put back in place, from the same opening, is a new incarnati
   visit(dir, 2);
   // One process: a copy is made at commit 2, one more commit follows at once, and the process is killed.
   const store = openStore(dir);
-  const copied = withDatabase(main(dir), (db) => {
+  const copied = withDatabase(storeFile(dir), (db) => {
     db.exec(`vacuum into '${join(dir, "backup.db")}'`);
     return readFileSync(join(dir, "backup.db"));
   });
@@ -123,7 +122,7 @@ test("an older copy put back in place, from the same opening, is a new incarnati
 test("the newest copy put back in place is the same incarnation, since nothing was lost", () => {
   const dir = temporaryFolder();
   const first = visit(dir, 2);
-  const bytes = readFileSync(main(dir));
+  const bytes = readFileSync(storeFile(dir));
   putBack(dir, bytes);
   expect(visit(dir)).toEqual(first);
 });
@@ -136,7 +135,7 @@ test("a process that died between the two writes of an opening leaves the same i
     mkdirSync(join(dir, "openings.new"));
     expect(() => openStore(dir)).toThrow();
     const remembered = withDatabase(
-      main(dir),
+      storeFile(dir),
       (db) => db.prepare("select value from meta where key = 'incarnation'").get() as { value: string },
     );
     rmdirSync(join(dir, "openings.new"));

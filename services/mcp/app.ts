@@ -8,6 +8,7 @@ import type { McpOffer } from "./offer.ts";
 import { isProfile, type Profile, profiles } from "./profile.ts";
 import { refuse, toldOf } from "./refused.ts";
 import { rpcError } from "./rpc-error.ts";
+import { isSendersFault } from "./senders-fault.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { McpSessions } from "./sessions.ts";
 import { ThreadNews } from "./thread-news.ts";
@@ -41,7 +42,9 @@ export function createMcpApp(environment: Environment, access: McpAccess, option
   const maxBodyBytes = options.maxBodyBytes ?? limits.importRequestBytes + wrappingBytes;
   const news = new ThreadNews(environment);
   const parts: McpParts = { environment, news, version: options.version ?? "0.0.0", offer: options.offer, onError: options.onError };
-  const onerror = (error: Error) => options.onError?.(error);
+  const onerror = (error: Error) => {
+    if (!isSendersFault(error)) options.onError?.(error);
+  };
   const bus = new InMemoryServerEventBus(onerror);
   const modern = createMcpHandler(
     ({ authInfo, requestInfo }) =>
@@ -58,7 +61,11 @@ export function createMcpApp(environment: Environment, access: McpAccess, option
     void Promise.allSettled([sessions.close(), modern.close()]);
   });
 
-  return new Hono().all("*", async (c) => {
+  const app = new Hono().onError((error) => {
+    options.onError?.(error);
+    return rpcError(500, -32_603, "the environment could not answer this request");
+  });
+  return app.all("*", async (c) => {
     const request = c.req.raw;
     const known = await access.authenticate(request);
     if (known === null) return unauthorized(options.challenge?.(request));
@@ -75,7 +82,7 @@ export function createMcpApp(environment: Environment, access: McpAccess, option
     const body = await bodyOf(request, maxBodyBytes, options.readBody);
     if (!body.ok) return body.response;
     if (await isLegacyRequest(request, body.value)) return sessions.handle({ request, body: body.value, caller, authInfo });
-    if ((body.value as { method?: unknown }).method === "subscriptions/listen") {
+    if ((body.value as { method?: unknown } | null)?.method === "subscriptions/listen") {
       // This stream is the library's own, and shows every thread to whoever asks.
       if (new Sight(environment, caller).stamp !== null) return rpcError(403, -32_600, "what a link started cannot follow threads");
       following.start();

@@ -5,6 +5,7 @@ import type { Environment } from "../runtime/environment-api.ts";
 import { type McpAccess, narrowed } from "./access.ts";
 import type { Profile } from "./profile.ts";
 import { refuse } from "./refused.ts";
+import { isSendersFault } from "./senders-fault.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { ThreadNews } from "./thread-news.ts";
 
@@ -40,7 +41,12 @@ export function serveMcpStream(
       const profile = options.profile ?? ((await caller()).kind === "thread" ? "small" : "full");
       return createMcpServer(parts, { caller, profile, news: era === "modern" ? "every" : "subscribed" });
     },
-    { transport, onerror: (error) => options.onError?.(error) },
+    {
+      transport,
+      onerror(error) {
+        if (!isSendersFault(error)) options.onError?.(error);
+      },
+    },
   );
   stream.once("end", () => stream.end());
   stream.once("close", () => void handle.close().catch(() => {}));

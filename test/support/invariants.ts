@@ -15,7 +15,8 @@ export function expectSound(env: TestEnvironment): void {
     const runs = env.threads.runs(thread.id);
     expect(runs.map((run) => run.ordinal)).toEqual(runs.map((_, i) => i + 1));
     for (const run of runs) expectEnded(env, run);
-    expect(thread).toMatchObject({ status: "idle", activeRunId: null, queue: [], lastOrdinal: runs.length });
+    const status = thread.status === "deleted" ? "deleted" : "idle";
+    expect(thread).toMatchObject({ status, activeRunId: null, queue: [], lastOrdinal: runs.length });
   }
   for (const transfer of env.transfers.list()) expectTransfer(env, transfer.id);
   expectOneActiveRunPerThread(env);

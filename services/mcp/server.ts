@@ -1,4 +1,4 @@
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server, type ServerContext } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import { v7 } from "uuid";
 import type { PublicCommand } from "../../schemas/command.ts";
 import type { CommandId } from "../../schemas/ids.ts";
@@ -11,6 +11,7 @@ import { commandId } from "./command-id.ts";
 import { instructions } from "./instructions.ts";
 import { callOffered, type McpOffer, offeredTool } from "./offer.ts";
 import type { Profile } from "./profile.ts";
+import { ProtocolServer } from "./protocol-server.ts";
 import { ToolRefused, toldOf } from "./refused.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
 import { type NewsOf, offerSubscriptions, tellAll } from "./subscriptions.ts";
@@ -43,11 +44,12 @@ export type ServerRole = {
 /** One MCP server for one serving unit: a session, a stream, or a single request. Both revisions of the protocol. */
 export function createMcpServer(parts: McpParts, role: ServerRole): Server {
   const { environment, offer } = parts;
-  const server = new Server(
+  const onError = (error: unknown) => parts.onError?.(error);
+  const server = new ProtocolServer(
     { name: "ropewalk", title: `ropewalk: ${environment.name}`, version: parts.version },
     { capabilities: { ...offer?.capabilities, tools: {}, resources: { subscribe: true } }, instructions },
+    onError,
   );
-  const onError = (error: unknown) => parts.onError?.(error);
   const reading = (caller: ToolCaller) => ({ environment, sight: new Sight(environment, caller) });
 
   const offered = offer?.tools?.map(({ listed }) => listed) ?? [];
@@ -67,16 +69,12 @@ export function createMcpServer(parts: McpParts, role: ServerRole): Server {
   });
 
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates }));
-  server.setRequestHandler("resources/list", async ({ params }, ctx) =>
-    asProtocol(onError, async () => listResources(reading(await role.caller(ctx)), params?.cursor)),
-  );
-  server.setRequestHandler("resources/read", async ({ params }, ctx) =>
-    asProtocol(onError, async () => {
-      const read = readResource(reading(await role.caller(ctx)), params.uri) ?? offer?.readResource?.(params.uri) ?? null;
-      if (read === null) throw new ResourceNotFoundError(params.uri);
-      return read;
-    }),
-  );
+  server.setRequestHandler("resources/list", async ({ params }, ctx) => listResources(reading(await role.caller(ctx)), params?.cursor));
+  server.setRequestHandler("resources/read", async ({ params }, ctx) => {
+    const read = readResource(reading(await role.caller(ctx)), params.uri) ?? offer?.readResource?.(params.uri) ?? null;
+    if (read === null) throw new ResourceNotFoundError(params.uri);
+    return read;
+  });
   if (role.news !== "none") (role.news === "every" ? tellAll : offerSubscriptions)(server, newsOf(parts, role));
   offer?.register?.(server);
   return server;
@@ -114,17 +112,4 @@ function contextOf(environment: Environment, caller: ToolCaller, sight: Sight, c
       return { result: receipt.result as Done<C>["result"], repeated: receipt.repeated };
     },
   };
-}
-
-/** Reads of resources have no structured refusal: what cannot be read is told as the protocol's own error. */
-async function asProtocol<T>(onError: (error: unknown) => void, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof ProtocolError) throw error;
-    if (!(error instanceof ToolRefused)) onError(error);
-    const { code, reason, message, hint } = toldOf(error);
-    const fault = code === "orchestration_error" ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams;
-    throw new ProtocolError(fault, `${message} ${hint}`, { code, reason, hint });
-  }
 }

@@ -64,6 +64,38 @@ test.each([
   expect(text).not.toMatch(/ at .*:\d+|node_modules/);
 });
 
+test.each([
+  { method: "resources/read" },
+  { method: "resources/read", params: { uri: 5 } },
+  { method: "resources/list", params: { cursor: {} } },
+  { method: "resources/subscribe" },
+  { method: "tools/call", params: { name: 4 } },
+])("parameters that the protocol does not have are the sender's fault, and no internal error: %j", async (message) => {
+  const rig = await startMcp();
+  const token = rig.let(clientCaller());
+  const opened = await post(rig, token, initialize);
+  const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
+  expect(await (await post(rig, token, { jsonrpc: "2.0", id: 2, ...message }, session)).text()).toContain('"code":-32602');
+  expect(rig.errors).toEqual([]);
+});
+
+test("a fault of ours is told to nobody but who listens for faults", async () => {
+  const rig = await startMcp({
+    app: {
+      offer: {
+        readResource() {
+          throw new TypeError("the rope is cut");
+        },
+      },
+    },
+  });
+  const client = await rig.connect(rig.let(clientCaller()));
+  const failure = await client.readResource({ uri: "test://x" }).catch((error) => error);
+  expect(failure).toMatchObject({ code: -32603 });
+  expect(JSON.stringify(failure) + failure.message).not.toContain("rope");
+  expect(rig.errors).toMatchObject([{ message: "the rope is cut" }]);
+});
+
 /** An environment with a link, a thread that the link started and one of the person's. */
 async function linked(grants: Grant[]) {
   const link = {

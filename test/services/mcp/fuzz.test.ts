@@ -137,6 +137,12 @@ async function settle(env: TestEnvironment): Promise<void> {
   await until(() => active().length === 0 && open().length === 0, "everything ended");
 }
 
+/** Who names no time waits for the usual one, which is too long here. */
+function waitingBriefly(name: string, args: unknown): unknown {
+  const isWait = name === "t3_thread_wait" && typeof args === "object" && args !== null && !Array.isArray(args);
+  return isWait && !("waitSeconds" in args) ? { ...args, waitSeconds: 0 } : args;
+}
+
 test("whatever a tool is called with, over either door, it answers in its own words, and the store holds nothing half", async () => {
   const rig = await startMcp({ scripts: { p1: script, p2: null } });
   const pool = await world(rig);
@@ -150,7 +156,9 @@ test("whatever a tool is called with, over either door, it answers in its own wo
   await fc.assert(
     fc.asyncProperty(fc.array(one, { minLength: 1, maxLength: 8 }), async (batch) => {
       const answers = await Promise.all(
-        batch.map(({ name, args, door, cancelled }) => doors[door]!.send(JSON.stringify(call(calls++, name, args)), cancelled === 0)),
+        batch.map(({ name, args, door, cancelled }) =>
+          doors[door]!.send(JSON.stringify(call(calls++, name, waitingBriefly(name, args))), cancelled === 0),
+        ),
       );
       for (const answer of answers) {
         expectDecent(answer);
@@ -159,7 +167,7 @@ test("whatever a tool is called with, over either door, it answers in its own wo
       }
       expect(rig.errors).toEqual([]);
     }),
-    { numRuns: 400, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
+    { numRuns: 250, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
   );
   // Both sides of the rules were met, each often.
   expect(seen.allowed).toBeGreaterThan(50);
@@ -212,7 +220,15 @@ const frames: fc.Arbitrary<string> = fc.oneof(
     .chain((one) =>
       fc.constantFrom(JSON.stringify(one), JSON.stringify([one, one]), JSON.stringify([[one]]), JSON.stringify(one).slice(0, -2)),
     ),
-  fc.constantFrom("[".repeat(200_000), `{"a":`.repeat(50_000), "[]", "{}", "null", '{"jsonrpc":"2.0","id":1,"method":"ping","id":2}'),
+  fc.constantFrom(
+    "[".repeat(200_000),
+    `{"a":`.repeat(50_000),
+    "[]",
+    "{}",
+    "null",
+    '{"jsonrpc":"2.0","id":7,"method":"resources/read"}',
+    '{"jsonrpc":"2.0","id":1,"method":"ping","id":2}',
+  ),
 );
 
 test("whatever is sent in place of a call, over either door, is refused in the protocol's words, and the next call is answered", async () => {
@@ -224,7 +240,7 @@ test("whatever is sent in place of a call, over either door, is refused in the p
       for (const answer of await Promise.all(texts.map((text) => doors[door]!.send(text)))) expectDecent(answer);
       expectDecent(await doors[door]!.send(JSON.stringify(call(calls++, "t3_thread_list", {}))));
     }),
-    { numRuns: 200, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
+    { numRuns: 150, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
   );
   expect(rig.env.lastCommit).toBe(before);
   expect(rig.errors).toEqual([]);

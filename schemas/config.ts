@@ -31,6 +31,21 @@ export const ProviderConfig = z.discriminatedUnion("kind", [
 ]);
 export type ProviderConfig = z.infer<typeof ProviderConfig>;
 
+/** The listener on the network (decision 0104): the API, the tools (MCP), and how programs are let in. */
+export const HttpConfig = z.strictObject({
+  /** Default 127.0.0.1. Any other than this machine itself needs `tls`, or a `publicUrl` that says a proxy is in front. */
+  host: z.string().min(1).max(255).optional(),
+  /** Without: one that is picked once and kept in the environment's folder. 0: another one at each start. */
+  port: z.number().int().min(0).max(65_535).optional(),
+  /** PEM files; a relative path is below the environment's folder. */
+  tls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
+  /** How it is reached from outside, e.g. `https://box.example.org`, without a path. */
+  publicUrl: z.string().min(1).max(2_000).optional(),
+  /** Names by which it is called besides, as they stand in the Host header, without a port. */
+  allowedHosts: z.array(z.string().min(1).max(255)).max(100).optional(),
+});
+export type HttpConfig = z.infer<typeof HttpConfig>;
+
 /** `config.json` of an environment's folder (decision 11). */
 export const EnvironmentConfig = z.strictObject({
   environment: z.strictObject({ id: EnvironmentId, name: Title.min(1) }),
@@ -49,5 +64,7 @@ export const EnvironmentConfig = z.strictObject({
     .partial(),
   /** What a thread starts with when nobody says otherwise. */
   defaultModes: Modes.optional(),
+  /** Without: on, with what is usual. Null: off. */
+  http: HttpConfig.nullable().optional(),
 });
 export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>;

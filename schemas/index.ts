@@ -4,6 +4,7 @@
  */
 export { AccessKind } from "./access.ts";
 export { Checkpoint } from "./checkpoint.ts";
+export { ClientView, PairingOffer, PairingRequest } from "./client.ts";
 export {
   Caller,
   type Command,
@@ -16,7 +17,7 @@ export {
   type ResultOf,
   SystemCommand,
 } from "./command.ts";
-export { EnvironmentConfig, ProviderConfig } from "./config.ts";
+export { EnvironmentConfig, HttpConfig, ProviderConfig } from "./config.ts";
 export { Effect, type EffectKind, EffectRequest, EffectState } from "./effect.ts";
 export type { Emission, OutgoingNotice, Tell } from "./emission.ts";
 export { stamp, type Unstamped } from "./events/common.ts";

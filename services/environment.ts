@@ -7,7 +7,6 @@ import { refusal } from "../schemas/refusal.ts";
 import { mayRepeatNote } from "./context/headers.ts";
 import { prepareRun } from "./context/prepare-run.ts";
 import { createTokenCounter, type TokenCounter } from "./context/tokens.ts";
-import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import { loadOrCreateKeys } from "./links/keys.ts";
 import { createNatsTransport } from "./links/nats/transport.ts";
 import { createLinkService, type LinkService } from "./links/service.ts";
@@ -38,7 +37,6 @@ import { recover } from "./runtime/recovery.ts";
 import { type Scratch, Settings } from "./runtime/settings.ts";
 import { systemClock } from "./runtime/system-clock.ts";
 import { systemIdentifiers } from "./runtime/system-identifiers.ts";
-import { packageVersion } from "./runtime/version.ts";
 import type { FileSystemType } from "./store/folder.ts";
 import { openStore, type SqliteStore } from "./store/sqlite-store.ts";
 import { gitFacts } from "./workspace/git-facts.ts";
@@ -301,13 +299,4 @@ async function startLinks(
   const service = createLinkService({ environmentId: settings.environmentId, keys, links, transport, ledger, clock, logger: log });
   await service.start();
   return service;
-}
-
-/** Serves an environment to this machine's user over its unix socket (decision 41). Close the server before the environment. */
-export async function serveEnvironment(environment: Environment, options: LocalServerOptions = {}): Promise<LocalServer> {
-  const [{ serveLocal }, { mcpUpgrades }] = await Promise.all([import("./http/server.ts"), import("./mcp/local.ts")]);
-  const loaded = loadOrCreateConfig(environment.dir);
-  const maxBodyBytes = loaded.ok ? loaded.config.limits.importRequestBytes : undefined;
-  const onUpgrade = mcpUpgrades(environment, { version: packageVersion(), onError: (error) => options.onError?.(error as Error) });
-  return serveLocal(environment, { ...(maxBodyBytes !== undefined && { maxBodyBytes }), onUpgrade, ...options });
 }

@@ -1,6 +1,18 @@
 import type { IncomingMessage } from "node:http";
-import type { PublicCommand, Receipt, ResultOf } from "../../schemas/command.ts";
-import type { ActorKind, CommandId, HandoffId, LinkId, RequestId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
+import type { ClientView, PairingOffer, PairingRequest } from "../../schemas/client.ts";
+import type { PublicCommand, Receipt } from "../../schemas/command.ts";
+import type {
+  ActorKind,
+  ClientId,
+  CommandId,
+  HandoffId,
+  LinkId,
+  RequestId,
+  RunId,
+  TaskId,
+  ThreadId,
+  TransferId,
+} from "../../schemas/ids.ts";
 import type { Refusal } from "../../schemas/refusal.ts";
 import type * as answers from "./client/answers.ts";
 import { EnvironmentRefused } from "./client/failures.ts";
@@ -117,6 +129,17 @@ export class LocalClient {
     const search = new URLSearchParams(given).toString();
     return this.#json({ method: "GET", path: search === "" ? path : `${path}?${search}`, timeoutMs });
   }
+  /** Programs that were let in over the network, and where they come in. */
+  clients = (): Promise<{ url: string | null; clients: ClientView[] }> => this.#get("/clients");
+  /** A code by which one program is let in. */
+  addClient(request: PairingRequest): Promise<PairingOffer> {
+    return this.#json({ method: "POST", path: "/clients/pairing", body: JSON.stringify(request), timeoutMs: readMs });
+  }
+  /** Takes back all that a program was given. */
+  revokeClient(id: ClientId): Promise<{ clientId: ClientId }> {
+    return this.#json({ method: "POST", path: `/clients/${id}/revoke`, timeoutMs: readMs });
+  }
+
 
   async #json<T>(what: Call): Promise<T> {
     const incoming = await this.#call(what);

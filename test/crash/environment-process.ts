@@ -1,6 +1,7 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { createEnvironment, serveEnvironment } from "../../services/environment.ts";
+import { createEnvironment } from "../../services/environment.ts";
+import { serveEnvironment } from "../../services/serving.ts";
 import { BoundaryCounter } from "./boundary.ts";
 
 /**

@@ -100,7 +100,7 @@ async function serveUntilStopped(
   const stop = new AbortController();
   const byHand = stopOnSignals(stop);
   try {
-    const { createEnvironment, serveEnvironment } = await import("../../environment.ts");
+    const [{ createEnvironment }, { serveEnvironment }] = await Promise.all([import("../../environment.ts"), import("../../serving.ts")]);
     const environment = await createEnvironment({ dir, log });
     try {
       const server = await serveEnvironment(environment, {

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { CommandId, RunId } from "../../../schemas/ids.ts";
-import { serveEnvironment } from "../../../services/environment.ts";
 import { EnvironmentRefused, EnvironmentUnreachable } from "../../../services/http/client/failures.ts";
 import { connectLocal } from "../../../services/http/client.ts";
 import { findSocket, maxSocketPathBytes, socketPlace } from "../../../services/http/socket-path.ts";
+import { serveEnvironment } from "../../../services/serving.ts";
 import { atEnd, home } from "./rig.ts";
 
 const root = mkdtempSync(join(tmpdir(), "ropewalk-client-"));

@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { expect, test } from "vitest";
 import type { Change } from "../../../schemas/feed.ts";
 import type { ThreadId } from "../../../schemas/ids.ts";
-import { serveEnvironment } from "../../../services/environment.ts";
 import type { FeedLine } from "../../../services/http/client/feed-line.ts";
 import { connectLocal, type LocalClient } from "../../../services/http/client.ts";
 import { readCommits } from "../../../services/http/commits.ts";
+import { serveEnvironment } from "../../../services/serving.ts";
 import { atEnd, type Home, home } from "./rig.ts";
 
 async function served(

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { serveEnvironment } from "../../../services/environment.ts";
+import { serveEnvironment } from "../../../services/serving.ts";
 import { startEnvironment, type TestEnvironment, temporaryFolder, until } from "../../support/environments.ts";
 import { asTestClient, fresh, type TestClient } from "./rig.ts";
 

@@ -1,0 +1,67 @@
+import type { HttpConfig } from "../schemas/config.ts";
+import { clientRoutes } from "./http/routes/clients.ts";
+import type { LocalServer, LocalServerOptions } from "./http/server.ts";
+import type { NetworkDoor } from "./network-door.ts";
+import { OAuth } from "./oauth/service.ts";
+import { loadOrCreateConfig } from "./runtime/config-file.ts";
+import { CommandRefused, type Environment } from "./runtime/environment-api.ts";
+import type { Clock } from "./runtime/ports/clock.ts";
+import { systemClock } from "./runtime/system-clock.ts";
+import { packageVersion } from "./runtime/version.ts";
+
+export type ServeOptions = Pick<LocalServerOptions, "maxBodyBytes" | "heartbeatMs" | "progressMs" | "shutdown" | "onError"> & {
+  /** The listener on the network, instead of what `config.json` says; null: none. */
+  http?: HttpConfig | null;
+  /** Told of what a person should know, e.g. that the port is another than before. */
+  warn?: (facts: object, text: string) => void;
+  /** By which codes and tokens run out; default the machine's. */
+  clock?: Clock;
+};
+
+export type Served = LocalServer & {
+  /** Where programs come in, without a path: the API is at `/v1`, the tools (MCP) at `/mcp`. Null: nobody listens there. */
+  readonly url: string | null;
+};
+
+/**
+ * Serves an environment: to this machine's user over its unix socket (decision 41), and to programs that were let in over the
+ * network (decision 0104). Close it before the environment. Throws CommandRefused for a configuration that would be unsafe
+ * or cannot work, or when `clients.json` cannot be used.
+ */
+export async function serveEnvironment(environment: Environment, options: ServeOptions = {}): Promise<Served> {
+  const loaded = loadOrCreateConfig(environment.dir);
+  if (!loaded.ok) throw new CommandRefused(loaded.refusal);
+  const { http = loaded.config.http, onError = () => {}, warn = () => {}, clock = systemClock, ...given } = options;
+  const maxBodyBytes = given.maxBodyBytes ?? loaded.config.limits.importRequestBytes;
+  const api = { ...given, ...(maxBodyBytes !== undefined && { maxBodyBytes }) };
+  const oauth = new OAuth({ dir: environment.dir, environmentId: environment.id, environmentName: environment.name, clock });
+
+  const [{ serveLocal }, { mcpUpgrades }] = await Promise.all([import("./http/server.ts"), import("./mcp/local.ts")]);
+  const door = http === null ? null : await openDoor(environment, oauth, { config: http ?? {}, api, onError, warn });
+  const url = door?.url ?? null;
+  try {
+    const onUpgrade = mcpUpgrades(environment, { version: packageVersion(), onError: (error) => onError(error as Error) });
+    const clients = clientRoutes({
+      url,
+      pair: (request) => oauth.pair(request),
+      list: () => oauth.list(),
+      revoke: (id) => oauth.revoke(id),
+    });
+    const local = await serveLocal(environment, { ...api, onError, onUpgrade, routes: clients });
+    return {
+      socket: local.socket,
+      url,
+      async close() {
+        await Promise.all([local.close(), door?.close()]);
+      },
+    };
+  } catch (error) {
+    await door?.close();
+    throw error;
+  }
+}
+
+async function openDoor(...given: Parameters<typeof import("./network-door.ts").openNetworkDoor>): Promise<NetworkDoor> {
+  const { openNetworkDoor } = await import("./network-door.ts");
+  return openNetworkDoor(...given);
+}

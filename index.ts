@@ -2,10 +2,11 @@
  * The library's door. The vocabulary is behind `ropewalk/schemas`, the machines behind `ropewalk/actors`.
  * A list of names, nothing else; nothing inside imports it.
  */
-export type { CommandEnvelope, PublicCommand, Receipt, ResultOf } from "./schemas/command.ts";
+export type { CommandEnvelope, PublicCommand, Receipt } from "./schemas/command.ts";
 export type { EnvironmentConfig } from "./schemas/config.ts";
 export type { Change } from "./schemas/feed.ts";
 export type { Refusal, RefusalCode } from "./schemas/refusal.ts";
+export type { ResultOf } from "./schemas/results.ts";
 export { createEnvironment, type EnvironmentLog, type EnvironmentOptions } from "./services/environment.ts";
 export {
   type LookupAnswer,

@@ -10,7 +10,6 @@ import {
   EnvironmentId,
   ImportHandoffId,
   IncarnationId,
-  type ItemId,
   LinkId,
   ProjectId,
   ProviderThreadId,
@@ -25,7 +24,7 @@ import { ItemBody } from "./item.ts";
 import { limits } from "./limits.ts";
 import { LinkPosition, LinkPositions } from "./link.ts";
 import { InteractionMode, Modes, RuntimeMode } from "./modes.ts";
-import { NativeRef, ProviderChoice, type ProviderInstanceId } from "./provider.ts";
+import { NativeRef, ProviderChoice } from "./provider.ts";
 import { Refusal } from "./refusal.ts";
 import { OpenRequest, RunEnding, StartPlan } from "./run.ts";
 import { MessageText, Text, Title } from "./text.ts";
@@ -252,26 +251,3 @@ export const Receipt = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(false), commandId: CommandId, refusal: Refusal, repeated: z.boolean() }),
 ]);
 export type Receipt = z.infer<typeof Receipt>;
-
-/** What each public command answers, by type. */
-export interface ResultOf {
-  "project.add": { projectId: ProjectId; created: boolean };
-  "thread.create": { threadId: ThreadId };
-  "thread.launch": { threadId: ThreadId; runId: RunId; ordinal: number; messageItemId: ItemId };
-  "thread.send": { threadId: ThreadId; runId: RunId; ordinal: number; messageItemId: ItemId };
-  "thread.fork": { threadId: ThreadId; transferId: TransferId };
-  "thread.switch": { threadId: ThreadId; provider: ProviderInstanceId };
-  "thread.merge_back": { transferId: TransferId; into: ThreadId; supersedes: TransferId | null };
-  "thread.import": { threadId: ThreadId; created: boolean; runId: RunId | null; continuation: "none" | "started" | "already" | "refused" };
-  "thread.import_to": { requestId: RequestId; threadId: ThreadId };
-  "link.import": { requestId: RequestId; threadId: ThreadId };
-  "thread.interrupt": { threadId: ThreadId; runIds: RunId[]; cancelledTasks: TaskId[] };
-  "thread.rename": { threadId: ThreadId };
-  "thread.set_modes": { threadId: ThreadId };
-  "thread.mark": { threadId: ThreadId };
-  "thread.delete": { threadId: ThreadId; keptFor: ThreadId[] };
-  "run.answer": { runId: RunId };
-  "task.spawn": { taskId: TaskId; childThreadId: ThreadId | null; runId: RunId | null; requestId: RequestId | null };
-  "task.cancel": { taskId: TaskId; cancelled: TaskId[] };
-  "task.dismiss": { taskId: TaskId };
-}

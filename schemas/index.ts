@@ -14,7 +14,6 @@ export {
   PublicCommand,
   Receipt,
   ReportedItem,
-  type ResultOf,
   SystemCommand,
 } from "./command.ts";
 export { EnvironmentConfig, HttpConfig, ProviderConfig } from "./config.ts";
@@ -84,6 +83,7 @@ export {
   RefStrength,
 } from "./provider.ts";
 export { dependsOnOutside, Refusal, RefusalCode, refusal } from "./refusal.ts";
+export { commandResults, type ResultOf } from "./results.ts";
 export {
   Attempt,
   endedRunStatuses,

@@ -201,6 +201,7 @@ async function compose(
         })),
     },
     publicKey: keys.keys.publicKey,
+    idsFrom: (noun, beginning, limit) => store.idsFrom(noun, beginning, limit),
     actor: (id) => durableActorRef(store, commits, id, (command) => void door.dispatch(command)),
     changes: (after, limit) => commits.changesAfter(after, limit),
     subscribe: (listener) =>

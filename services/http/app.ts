@@ -1,20 +1,26 @@
 import { Hono } from "hono";
 import { limits } from "../../schemas/limits.ts";
-import { type Refusal, refusal } from "../../schemas/refusal.ts";
+import { refusal } from "../../schemas/refusal.ts";
 import type { Environment } from "../runtime/environment-api.ts";
+import { Incident } from "./incident.ts";
+import { type Callers, mount } from "./mount.ts";
+import { problemResponse } from "./problem.ts";
+import type { Route } from "./route.ts";
 import { chartRoutes } from "./routes/charts.ts";
 import { commandRoutes } from "./routes/commands.ts";
 import { directoryRoutes } from "./routes/directory.ts";
+import { documentRoutes } from "./routes/document.ts";
 import { feedRoutes } from "./routes/feed.ts";
+import { itemRoutes } from "./routes/items.ts";
 import { linkRoutes } from "./routes/links.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { shutdownRoutes } from "./routes/shutdown.ts";
 import { taskRoutes } from "./routes/tasks.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { transferRoutes } from "./routes/transfers.ts";
-import { HttpRefusal, statusOf } from "./statuses.ts";
+import { HttpRefusal } from "./statuses.ts";
 
-export type HttpAppOptions = {
+export type HttpAppOptions = Callers & {
   /** Largest body of a command; default 64 MiB. */
   maxBodyBytes?: number;
   /** A feed without news says that it is alive this often; default 15 s. */
@@ -25,45 +31,54 @@ export type HttpAppOptions = {
   signal?: AbortSignal;
   /** What `POST /v1/shutdown` does; without it nobody can end the environment this way. */
   shutdown?: () => void;
-  /** Told of errors that nobody foresaw. */
+  /** Routes that somebody else declares, e.g. to let clients in. */
+  routes?: readonly Route[];
+  /** Told of errors that nobody foresaw, each as an {@link Incident}. */
   onError?: (error: Error) => void;
 };
 
 /**
- * The API of one environment, all below `/v1`. Reads answer with `{commit, …}`: the snapshot at that commit, from which
- * `/v1/feed?after=COMMIT` goes on. Whatever is refused answers with `{ok: false, refusal}` and the status of its code.
+ * The API of one environment, all below `/v1`; `/v1/openapi.json` describes it. Reads answer with `{commit, …}`: the state at
+ * that commit, from which `/v1/feed?after=COMMIT` goes on. What is refused is answered with problem details.
  */
 export function createHttpApp(environment: Environment, options: HttpAppOptions = {}): Hono {
-  const feed = {
-    heartbeatMs: options.heartbeatMs ?? 15_000,
-    progressMs: options.progressMs ?? 150,
-    signal: options.signal ?? new AbortController().signal,
-  };
   const app = new Hono().basePath("/v1");
-  app
-    .route("/", commandRoutes(environment, options.maxBodyBytes ?? limits.importRequestBytes))
-    .route("/", directoryRoutes(environment))
-    .route("/", threadRoutes(environment))
-    .route("/", runRoutes(environment))
-    .route("/", transferRoutes(environment))
-    .route("/", taskRoutes(environment))
-    .route("/", linkRoutes(environment))
-    .route("/", chartRoutes())
-    .route("/", feedRoutes(environment, feed));
-  if (options.shutdown !== undefined) app.route("/", shutdownRoutes(options.shutdown));
-  app.notFound((c) => c.json(refused(unknownRoute(c.req.method, c.req.path)), 404));
+  mount(app, environment, routesOf(environment, options), options);
+  app.notFound((c) => problemResponse(unknownRoute(c.req.method, c.req.path)));
   app.onError((error, c) => {
-    if (error instanceof HttpRefusal) return c.json(refused(error.refusal), statusOf(error.refusal));
-    options.onError?.(error);
-    return c.json(refused(internal(error)), 500);
+    if (error instanceof HttpRefusal) return problemResponse(error.refusal);
+    const incident = new Incident(c.req.raw, error);
+    options.onError?.(incident);
+    return problemResponse(incident.refusal);
   });
   return app;
 }
 
-const refused = (what: Refusal) => ({ ok: false, refusal: what });
+/** All routes that an application with these options answers. */
+export function routesOf(environment: Environment, options: HttpAppOptions = {}): Route[] {
+  const routes = [
+    ...commandRoutes(environment, {
+      maxBodyBytes: options.maxBodyBytes ?? limits.importRequestBytes,
+      onIncident: (incident) => options.onError?.(incident),
+    }),
+    ...directoryRoutes(environment),
+    ...threadRoutes(environment),
+    ...itemRoutes(environment),
+    ...runRoutes(environment),
+    ...transferRoutes(environment),
+    ...taskRoutes(environment),
+    ...linkRoutes(environment),
+    ...chartRoutes(),
+    ...feedRoutes(environment, {
+      heartbeatMs: options.heartbeatMs ?? 15_000,
+      progressMs: options.progressMs ?? 150,
+      signal: options.signal ?? new AbortController().signal,
+    }),
+    ...(options.shutdown === undefined ? [] : shutdownRoutes(options.shutdown)),
+    ...(options.routes ?? []),
+  ];
+  return [...routes, ...documentRoutes(routes)];
+}
+
 const unknownRoute = (method: string, path: string) =>
-  refusal("invalid_request", "unknown_route", `nothing answers ${method} ${path}`, "Look at docs for the routes below /v1.");
-const internal = (error: Error) =>
-  refusal("orchestration_error", "internal", error.message, "Report it with the output of ropewalk doctor.", {
-    stack: error.stack ?? null,
-  });
+  refusal("invalid_request", "unknown_route", `nothing answers ${method} ${path}`, "Look into /v1/openapi.json for the routes.");

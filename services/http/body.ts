@@ -1,17 +1,13 @@
-import { Worker } from "node:worker_threads";
-import { limits } from "../../schemas/limits.ts";
-import { type ParsedBody, parseBody } from "../runtime/json-text.ts";
-import { invalid } from "./statuses.ts";
+import { refusal } from "../../schemas/refusal.ts";
+import { parseLargeBody } from "../runtime/large-commands.ts";
+import { HttpRefusal, invalid } from "./statuses.ts";
 
-/** The parsed JSON of a request's body. Throws the refusal of one that is larger than `maxBytes`, cut off, or not JSON. */
-export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
-  const bytes = await readBytes(request, maxBytes);
-  const body = bytes.byteLength > limits.workerBodyBytes ? await parseAside(bytes) : parseBody(bytes);
-  if (body.ok) return body.value;
-  throw invalid(body.reason, body.message, "Send one JSON document in UTF-8; nothing was done.");
-}
-
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+/** A request's JSON as the bytes that came. Throws the refusal of what is no plain JSON, or larger than `maxBytes`. */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const type = request.headers.get("content-type");
+  if (type !== null && !/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) throw wrongType(`a body of type ${type}`);
+  const encoding = request.headers.get("content-encoding") ?? "identity";
+  if (encoding.trim().toLowerCase() !== "identity") throw wrongType(`a body that is encoded as ${encoding}`);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -23,6 +19,16 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
 }
 
+/** The same, parsed; a large one off the main thread. Throws also the refusal of what is cut off or no JSON. */
+export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+  const body = await parseLargeBody(await readBytes(request, maxBytes));
+  if (body.ok) return body.value;
+  throw invalid(body.reason, body.message, "Send one JSON document in UTF-8; nothing was done.");
+}
+
+const wrongType = (what: string) =>
+  new HttpRefusal(refusal("invalid_request", "wrong_media_type", `${what} is not read here`, "Send application/json as it is."));
+
 const tooLarge = (maxBytes: number) =>
   invalid(
     "too_large",
@@ -33,15 +39,3 @@ const tooLarge = (maxBytes: number) =>
       maxBytes,
     },
   );
-
-function parseAside(bytes: Uint8Array): Promise<ParsedBody> {
-  const worker = new Worker(new URL(`./body-worker${import.meta.url.slice(-3)}`, import.meta.url), { execArgv: [] });
-  return new Promise<ParsedBody>((resolve, reject) => {
-    worker.once("message", resolve);
-    worker.once("error", reject);
-    worker.once("exit", () => reject(new Error("the parser of a large body ended early")));
-    // A copy of its own, since Node's small buffers share one pool that must not be given away.
-    const own = new Uint8Array(bytes);
-    worker.postMessage(own, [own.buffer]);
-  }).finally(() => worker.terminate());
-}

@@ -1,4 +1,3 @@
-import type { Context } from "hono";
 import { z } from "zod";
 import { type RefusalCode, refusal } from "../../schemas/refusal.ts";
 import { HttpRefusal, invalid } from "./statuses.ts";
@@ -8,19 +7,17 @@ export const count = (max: number) =>
   z
     .string()
     .regex(/^\d{1,15}$/, "expected a whole number")
-    .transform((digits) => Math.min(Number(digits), max));
+    .transform((digits) => Math.min(Number(digits), max))
+    .meta({ type: "integer", minimum: 0, pattern: undefined });
+/** The same from 1 on. */
+export const positive = (max: number) =>
+  z
+    .string()
+    .regex(/^0{0,14}[1-9]\d{0,14}$/, "expected a whole number from 1 on")
+    .transform((digits) => Math.min(Number(digits), max))
+    .meta({ type: "integer", minimum: 1, pattern: undefined });
 /** `1` and `true`, `0` and `false`. */
 export const flag = z.enum(["0", "1", "true", "false"]).transform((value) => value === "1" || value === "true");
-
-/** The query of a request by its schema; an unknown parameter is an error, since a misspelled filter would filter nothing. */
-export function query<T extends z.ZodRawShape>(c: Context, shape: T): z.output<z.ZodObject<T, z.core.$strict>> {
-  return parsed(z.strictObject(shape), c.req.query(), "query");
-}
-
-/** An id from the path. */
-export function pathId<S extends z.ZodType>(c: Context, name: string, schema: S): z.output<S> {
-  return parsed(schema, c.req.param(name), name);
-}
 
 export function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = schema.safeParse(value);

@@ -4,78 +4,91 @@ import type { Environment } from "../runtime/environment-api.ts";
 
 export const nouns = ["thread", "run", "task", "transfer", "handoff", "checkpoint", "link", "project"] as const;
 export type Noun = (typeof nouns)[number];
-export const isNoun = (text: string): text is Noun => (nouns as readonly string[]).includes(text);
 
-/** How many threads are searched for a run or a checkpoint when nobody says which thread it is in. */
-const threadsSearched = 500;
-const listed = 100_000;
 /** More candidates than a person reads need not be looked for. */
 const maxCandidates = 12;
+/** How many of those that begin alike are looked through for the ones of one thread. */
+const maxLooked = 1_000;
 
 /**
- * Ids that a short reference may mean, in listing order, no more than twelve: the id itself, any prefix of its uuid part
- * (with or without dashes), or `@last` for the newest. `within` narrows runs and checkpoints to a thread, tasks and
+ * Ids that a short reference may mean, the newest first, no more than twelve: the id itself, any beginning of its last
+ * part (with or without dashes), or `@last` for the newest. `within` narrows runs and checkpoints to a thread, tasks and
  * transfers to those that belong to it; a run and a checkpoint of a thread can also be named by its ordinal.
  */
-export function resolveReference(environment: Environment, noun: Noun, ref: string, within?: string): string[] {
-  const candidates = idsOf(environment, noun, within as ThreadId | undefined);
-  if (ref === "@last") return candidates.slice(0, 1);
+export function resolveReference(environment: Environment, noun: Noun, ref: string, within?: ThreadId): string[] {
+  if (ref === "@last") return newest(environment, noun, within);
   if (within !== undefined && /^\d{1,7}$/.test(ref)) {
-    const named = byOrdinal(environment, noun, within as ThreadId, Number(ref));
+    const named = byOrdinal(environment, noun, within, Number(ref));
     if (named.length > 0) return named;
   }
-  if (candidates.includes(ref)) return [ref];
-  const prefix = bare(ref, noun);
-  if (prefix === "") return [];
-  return candidates.filter((id) => bare(id, noun).startsWith(prefix)).slice(0, maxCandidates);
+  const found = beginnings(ref, noun).flatMap((beginning) =>
+    environment.idsFrom(noun, beginning, within === undefined ? maxCandidates : maxLooked),
+  );
+  const fitting = within === undefined ? found : found.filter((id) => belongsTo(environment, noun, id, within));
+  return fitting.includes(ref) ? [ref] : fitting.slice(0, maxCandidates);
 }
 
-/** What is compared: without noun, `import:` and dashes. */
-function bare(id: string, noun: Noun): string {
-  const own = id.startsWith(`${noun}:`) ? id.slice(noun.length + 1) : id;
-  return own
+/** Where the dashes of a uuid stand. */
+const dashes = [8, 13, 18, 23];
+
+/** What an id begins with that is meant by a reference: with its noun, and with the dashes where they belong. */
+function beginnings(ref: string, noun: Noun): string[] {
+  const bare = (ref.startsWith(`${noun}:`) ? ref.slice(noun.length + 1) : ref)
     .replace(/^import:/, "")
     .replaceAll("-", "")
     .toLowerCase();
+  if (!/^[0-9a-f]{1,32}$/.test(bare)) return [];
+  const uuid = dashes.reduce((text, place) => (text.length > place ? `${text.slice(0, place)}-${text.slice(place)}` : text), bare);
+  const isImport = ref.replace(/^thread:/, "").startsWith("import:");
+  const plain = isImport ? [] : [`${noun}:${uuid}`];
+  return noun === "thread" ? [...plain, `thread:import:${bare}`] : plain;
 }
 
-/** Newest first. */
-function idsOf(environment: Environment, noun: Noun, within: ThreadId | undefined): string[] {
-  const { threads, transfers, tasks, links, projects } = environment;
-  const searched = () => (within === undefined ? threads.list({ limit: threadsSearched }).map((t) => t.id) : [within]);
+function newest(environment: Environment, noun: Noun, within: ThreadId | undefined): string[] {
+  const { threads, transfers, tasks, projects } = environment;
+  const one = { limit: 1, newestFirst: true } as const;
   switch (noun) {
     case "thread":
-      // An import's id says nothing about when it was made.
-      return threads
-        .list({ includeDeleted: true, limit: listed })
-        .sort((a, b) => b.createdAt - a.createdAt)
-        .map((t) => t.id);
+      return ids(threads.list({ includeDeleted: true, limit: 1 }));
     case "run":
-      return newestFirst(searched().flatMap((id) => threads.runs(id).map((r) => r.id)));
+      return within === undefined ? environment.idsFrom("run", "run:", 1) : ids(threads.runs(within, one));
     case "checkpoint":
-      return newestFirst(searched().flatMap((id) => threads.checkpoints(id).map((p) => p.id)));
+      return within === undefined
+        ? environment.idsFrom("checkpoint", "checkpoint:", 1)
+        : [threads.get(within)?.latestStable?.checkpointId ?? []].flat();
     case "task":
-      return newestFirst(tasks.list({ limit: listed, ...(within !== undefined && { parent: within }) }).map((t) => t.id));
+      return ids(tasks.list({ ...one, ...(within !== undefined && { parent: within }) }));
     case "transfer":
-      return newestFirst(transfers.list({ limit: listed, ...(within !== undefined && { target: within }) }).map((t) => t.id));
+      return ids(transfers.list({ ...one, ...(within !== undefined && { target: within }) }));
     case "handoff":
-      return newestFirst(transfers.list({ limit: listed }).flatMap(handoffIds));
+      return environment.idsFrom("handoff", "handoff:", 1);
     case "link":
-      return links.list().map((l) => l.id);
+      return environment.idsFrom("link", "link:", 1);
     case "project":
-      return projects.list().map((p) => p.id);
+      return ids(projects.list().slice(-1));
   }
 }
 
-/** Ids of one kind sort by time of making (uuid version 7). */
-const newestFirst = (ids: string[]) => ids.sort((a, b) => (a < b ? 1 : -1));
+const ids = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id);
 
-function handoffIds({ resolution }: ContextTransfer): string[] {
-  return resolution === null || resolution.kind === "native_fork" ? [] : [resolution.contextHandoffId];
+function belongsTo({ runs, tasks, threads, transfers }: Environment, noun: Noun, id: string, within: ThreadId): boolean {
+  switch (noun) {
+    case "run":
+      return runs.get(id as Parameters<typeof runs.get>[0])?.threadId === within;
+    case "checkpoint":
+      return threads.checkpoint(id as Parameters<typeof threads.checkpoint>[0])?.threadId === within;
+    case "task":
+      return tasks.get(id as Parameters<typeof tasks.get>[0])?.parentThreadId === within;
+    case "transfer":
+      return transfers.get(id as ContextTransfer["id"])?.targetThreadId === within;
+    default:
+      return true;
+  }
 }
 
-function byOrdinal(environment: Environment, noun: Noun, within: ThreadId, ordinal: number): string[] {
-  if (noun === "run") return environment.threads.runs(within).flatMap((r) => (r.ordinal === ordinal ? [r.id] : []));
-  if (noun === "checkpoint") return environment.threads.checkpoints(within).flatMap((p) => (p.ordinal === ordinal ? [p.id] : []));
+function byOrdinal({ threads }: Environment, noun: Noun, within: ThreadId, ordinal: number): string[] {
+  if (noun === "checkpoint")
+    return threads.checkpoints(within, { limit: 1, afterOrdinal: ordinal - 1 }).flatMap((c) => (c.ordinal === ordinal ? [c.id] : []));
+  if (noun === "run") return threads.runs(within, { limit: 1, ordinal }).map((run) => run.id);
   return [];
 }

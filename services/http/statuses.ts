@@ -20,11 +20,12 @@ const byCode = {
 } as const satisfies Record<RefusalCode, number>;
 
 const byReason = {
+  unknown_caller: 401,
   too_large: 413,
-  not_found: 404,
   too_many_requests: 429,
   wrong_media_type: 415,
   unsatisfiable_range: 416,
+  not_found: 404,
   unknown_route: 404,
   wrong_method: 405,
   ahead_of_store: 409,

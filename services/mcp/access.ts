@@ -5,6 +5,7 @@ import { broadestModes, InteractionMode, type Modes, narrower, RuntimeMode } fro
 import type { AppThread, LinkOrigin } from "../../schemas/thread.ts";
 import { accessRefusal } from "../runtime/command-access.ts";
 import type { Environment } from "../runtime/environment-api.ts";
+import { stampThatBounds } from "../runtime/sight.ts";
 import { refuse, ToolRefused } from "./refused.ts";
 
 /** Who may use the tools: an agent by its thread's token, a program that a person has let in, or the person. */
@@ -68,18 +69,13 @@ export function needAccess(caller: ToolCaller, kind: AccessKind): void {
   if (denied !== null) throw new ToolRefused(denied);
 }
 
-/**
- * What a caller may read. What a link started sees what carries the same stamp and nothing else of this environment,
- * unless the link was granted to read (contract §8): else a peer would read by its agents what it may not read itself.
- */
+/** What a caller may read; see {@link stampThatBounds}. */
 export class Sight {
   /** The stamp that bounds it; null when it is not bound. */
   readonly stamp: LinkOrigin | null;
 
   constructor(environment: Environment, caller: ToolCaller) {
-    const stamp = caller.kind === "thread" ? (environment.threads.get(caller.threadId)?.linkOrigin ?? null) : null;
-    const mayRead = stamp !== null && environment.links.get(stamp.linkId)?.grants.some(({ kind }) => kind === "read");
-    this.stamp = mayRead === true ? null : stamp;
+    this.stamp = stampThatBounds(environment, caller);
   }
 
   sees(thread: AppThread): boolean {

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { AccessKind } from "../../schemas/access.ts";
-import type { PublicCommand, ResultOf } from "../../schemas/command.ts";
+import type { PublicCommand } from "../../schemas/command.ts";
+import type { ResultOf } from "../../schemas/results.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 import type { Sight, ToolCaller } from "./access.ts";
 

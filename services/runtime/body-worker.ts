@@ -1,5 +1,8 @@
 import { parentPort } from "node:worker_threads";
 import { readCommandText } from "./command-text.ts";
+import { parseBody } from "./json-text.ts";
 
-/** Reads, checks and digests one large command away from the main thread (decision 17), then ends. */
-parentPort?.once("message", (body: string | Uint8Array) => parentPort?.postMessage(readCommandText(body)));
+/** Reads one large body away from the main thread (decision 17), as JSON or also as a command with its digests; then ends. */
+parentPort?.once("message", ({ what, body }: { what: "json" | "command"; body: string | Uint8Array }) =>
+  parentPort?.postMessage(what === "command" ? readCommandText(body) : parseBody(body)),
+);

@@ -1,10 +1,11 @@
 import type { Checkpoint } from "../../schemas/checkpoint.ts";
-import type { Caller, PublicCommand, Receipt, ResultOf } from "../../schemas/command.ts";
+import type { Caller, PublicCommand, Receipt } from "../../schemas/command.ts";
 import type { Change } from "../../schemas/feed.ts";
 import type { ContextHandoff } from "../../schemas/handoff.ts";
 import type {
   ActorId,
   ActorKind,
+  CheckpointId,
   CommandId,
   EnvironmentId,
   HandoffId,
@@ -21,6 +22,7 @@ import type { TurnItem, VisibleItem } from "../../schemas/item.ts";
 import type { Grant, Link, LinkPosition } from "../../schemas/link.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
+import type { ResultOf } from "../../schemas/results.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { Task } from "../../schemas/task.ts";
 import type { AppThread } from "../../schemas/thread.ts";
@@ -61,6 +63,8 @@ export interface Environment {
 
   /** This environment's link key, for a peer's configuration. */
   readonly publicKey: string;
+  /** Ids of a noun that begin with this text, in their order, `limit` at most: an index is read, however many there are. */
+  idsFrom(noun: StoredNoun, beginning: string, limit: number): string[];
   /** A durable actor as the ecosystem's hooks and inspectors take it (decision 37). Throws for an unknown id. */
   actor(id: ActorId): DurableActorRef;
   /** Committed changes after a commit, in order; `limit` at most. */
@@ -73,6 +77,9 @@ export interface Environment {
   /** Ends it: detaches providers, stops links, closes the store. */
   close(): Promise<void>;
 }
+
+/** What is found by the beginning of its id. */
+export type StoredNoun = ActorKind | "handoff" | "checkpoint" | "project";
 
 export type DispatchOptions = { id?: CommandId; caller?: Caller };
 
@@ -92,9 +99,12 @@ export interface Threads {
   item(id: ItemId): TurnItem | null;
   /** Whole text of an item's large content. */
   blob(digest: string): Uint8Array | null;
-  runs(id: ThreadId): Run[];
+  /** By ordinal; `after` goes on behind a run of an earlier page, in the same direction. */
+  runs(id: ThreadId, page?: { limit?: number; newestFirst?: boolean; after?: RunId; ordinal?: number }): Run[];
   providerThreads(id: ThreadId): ProviderThread[];
-  checkpoints(id: ThreadId): Checkpoint[];
+  checkpoint(id: CheckpointId): Checkpoint | null;
+  /** By ordinal, of which `afterOrdinal` is the last of an earlier page. */
+  checkpoints(id: ThreadId, page?: { limit?: number; afterOrdinal?: number }): Checkpoint[];
   transfers(id: ThreadId): ContextTransfer[];
   tasks(id: ThreadId): Task[];
 }
@@ -120,7 +130,8 @@ export interface Transfers {
 }
 
 export interface Tasks {
-  list(filter?: { parent?: ThreadId; open?: boolean; limit?: number }): Task[];
+  /** Newest first unless `newestFirst` is false; `after` goes on behind the last one of an earlier page. */
+  list(filter?: { parent?: ThreadId; open?: boolean; limit?: number; newestFirst?: boolean; after?: TaskId }): Task[];
   get(id: TaskId): Task | null;
   /** Resolves with the task once it has ended, or as it is after `timeoutMs`. Never cancels (case S06). */
   wait(id: TaskId, options?: { timeoutMs?: number }): Promise<Task | null>;

@@ -22,8 +22,13 @@ export class RecordRows {
   }
 
   checkpoint = (id: string) => this.#one<Checkpoint>("select id, body from checkpoints where id = ?", id);
-  checkpointsOf = (threadId: string) =>
-    this.#all<Checkpoint>("select id, body from checkpoints where thread_id = ? order by ordinal", threadId);
+  checkpointsOf = (threadId: string, { limit = -1, afterOrdinal = -1 }: { limit?: number; afterOrdinal?: number } = {}) =>
+    this.#all<Checkpoint>(
+      "select id, body from checkpoints where thread_id = ? and ordinal > ? order by ordinal limit ?",
+      threadId,
+      afterOrdinal,
+      limit,
+    );
   handoff = (id: string) => this.#one<ContextHandoff>("select id, body from handoffs where id = ?", id);
   handoffs = (ids: readonly string[]) =>
     this.#all<ContextHandoff>(

@@ -7,6 +7,7 @@ import { ActorRows } from "./actor-rows.ts";
 import { CommitWriter } from "./commit-writer.ts";
 import { storeFailure } from "./failure.ts";
 import { type FileSystemType, prepareFolder } from "./folder.ts";
+import { idsFrom } from "./id-rows.ts";
 import { StoreIdentity } from "./identity.ts";
 import { inspectStore } from "./inspection.ts";
 import { ItemRows } from "./item-rows.ts";
@@ -102,6 +103,7 @@ export class SqliteStore implements Store {
   actor = (id: ActorId) => this.#actors.get(id);
   actorsBy = (query: ActorQuery) => this.#actors.by(query);
   actorIds = (query: ActorQuery) => this.#actors.ids(query);
+  idsFrom: Store["idsFrom"] = (...query) => idsFrom(this.#statements, ...query);
   countBy = (query: ActorQuery) => this.#actors.countBy(query);
   countActors = (kind: ActorKind) => this.#actors.count(kind);
   setAside = () => this.#setAside.list();
@@ -114,7 +116,7 @@ export class SqliteStore implements Store {
   progress = (runId: RunId) => this.#items.progress(runId);
 
   checkpoint: Store["checkpoint"] = (id) => this.#records.checkpoint(id);
-  checkpointsOf: Store["checkpointsOf"] = (id) => this.#records.checkpointsOf(id);
+  checkpointsOf: Store["checkpointsOf"] = (id, page) => this.#records.checkpointsOf(id, page);
   handoff: Store["handoff"] = (id) => this.#records.handoff(id);
   handoffs: Store["handoffs"] = (ids) => this.#records.handoffs(ids);
   handoffsOf: Store["handoffsOf"] = (id) => this.#records.handoffsOf(id);

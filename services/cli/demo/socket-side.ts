@@ -1,5 +1,6 @@
-import type { PublicCommand, ResultOf } from "../../../schemas/command.ts";
+import type { PublicCommand } from "../../../schemas/command.ts";
 import type { CommandId, EnvironmentId, RequestId, RunId, TaskId, ThreadId, TransferId } from "../../../schemas/ids.ts";
+import type { ResultOf } from "../../../schemas/results.ts";
 import { isEndedRun, type Run } from "../../../schemas/run.ts";
 import { isEndedTask } from "../../../schemas/task.ts";
 import { EnvironmentUnreachable } from "../../http/client/failures.ts";

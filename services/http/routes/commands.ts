@@ -1,20 +1,43 @@
-import { Hono } from "hono";
 import { z } from "zod";
-import type { Receipt } from "../../../schemas/command.ts";
+import { PublicCommand } from "../../../schemas/command.ts";
 import { CommandId } from "../../../schemas/ids.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
-import { readJson } from "../body.ts";
-import { parsed } from "../input.ts";
-import { statusOf } from "../statuses.ts";
+import { readBytes } from "../body.ts";
+import { faultIn, Incident } from "../incident.ts";
+import { problemResponse } from "../problem.ts";
+import { AcceptedCommand } from "../receipts.ts";
+import { type Route, route } from "../route.ts";
 
-/** The command itself is checked by the runtime, which knows them all. */
-const Envelope = z.strictObject({ id: CommandId, command: z.unknown() });
+const SentCommand = z.strictObject({
+  id: CommandId.optional().meta({ description: "Makes a repeat safe. Leave it out only where a second time would do no harm." }),
+  command: PublicCommand,
+});
 
-/** `POST /commands`: the one door. Answers with the receipt; a refused one with the status of its refusal. */
-export function commandRoutes(environment: Environment, maxBodyBytes: number): Hono {
-  return new Hono().post("/commands", async (c) => {
-    const { id, command } = parsed(Envelope, await readJson(c.req.raw, maxBodyBytes), "body");
-    const receipt: Receipt = await environment.dispatch(command, { id });
-    return c.json(receipt, receipt.ok ? 200 : statusOf(receipt.refusal));
-  });
+export type CommandSettings = { maxBodyBytes: number; onIncident: (incident: Incident) => void };
+
+/** `POST /commands`: the one door. Answers with the receipt, or with the problem that its refusal is. */
+export function commandRoutes(environment: Environment, { maxBodyBytes, onIncident }: CommandSettings): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/commands",
+      name: "sendCommand",
+      about: "commands",
+      summary: "Sends one command. The same id again does nothing and answers with the stored receipt.",
+      access: "by_command",
+      body: SentCommand,
+      answer: { kind: "json", schema: AcceptedCommand },
+      refuses: ["invalid_request", "thread_not_found", "run_not_found", "task_not_found", "idempotency_conflict"],
+      async handle({ caller, request }) {
+        const receipt = await environment.dispatchText(await readBytes(request, maxBodyBytes), { caller });
+        if (receipt.ok) return receipt as z.input<typeof AcceptedCommand>;
+        const { refusal, commandId, repeated } = receipt;
+        const fault = faultIn(refusal);
+        if (fault === null) return problemResponse(refusal, { commandId, repeated });
+        const incident = new Incident(request, fault);
+        onIncident(incident);
+        return problemResponse(incident.refusal, { commandId, repeated });
+      },
+    }),
+  ];
 }

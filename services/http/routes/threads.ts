@@ -1,72 +1,159 @@
-import { Hono } from "hono";
-import type { z } from "zod";
-import { ThreadId } from "../../../schemas/ids.ts";
+import { CheckpointId, ItemId, RunId, ThreadId } from "../../../schemas/ids.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
-import { count, flag, found, pathId, query } from "../input.ts";
-import { maxPage, usualPage } from "../page.ts";
+import {
+  CheckpointsAnswer,
+  ItemsAnswer,
+  ProviderThreadsAnswer,
+  RunsAnswer,
+  SnapshotAnswer,
+  ThreadAnswer,
+  ThreadsAnswer,
+} from "../answers.ts";
+import { flag, found } from "../input.ts";
+import { listing, pageOf, placeOf, usualPage } from "../page.ts";
+import { type Route, route } from "../route.ts";
+import { ThreadPages } from "../thread-pages.ts";
 
-const itemPage = {
-  limit: count(maxPage).optional(),
-  /** Items to pass over. Items that come in meanwhile move what is counted from the newest end. */
-  offset: count(1_000_000).optional(),
-  newestFirst: flag.optional(),
-  ownOnly: flag.optional(),
-};
-type ItemPage = { [name in keyof typeof itemPage]?: z.output<(typeof itemPage)[name]> };
+const id = { id: ThreadId };
 
-export function threadRoutes(environment: Environment): Hono {
+export function threadRoutes(environment: Environment): Route[] {
   const { threads } = environment;
   const need = (id: ThreadId) => found(threads.get(id), "thread", id);
-  const items = (id: ThreadId, { limit = usualPage, offset = 0, newestFirst = false, ownOnly = false }: ItemPage) =>
-    threads.items(id, { limit: offset + limit, newestFirst, ownOnly }).slice(offset);
-
-  return new Hono()
-    .get("/threads", (c) => {
-      const { parent, includeDeleted, limit } = query(c, {
-        parent: ThreadId.optional(),
-        includeDeleted: flag.optional(),
-        limit: count(maxPage).optional(),
-      });
-      const filter = { includeDeleted: includeDeleted ?? false, limit: limit ?? usualPage };
-      return c.json({ commit: environment.lastCommit, threads: threads.list(parent === undefined ? filter : { ...filter, parent }) });
-    })
-    .get("/threads/:id", (c) => {
-      const id = pathId(c, "id", ThreadId);
-      return c.json({ commit: environment.lastCommit, thread: need(id) });
-    })
-    .get("/threads/:id/items", (c) => {
-      const id = pathId(c, "id", ThreadId);
-      need(id);
-      return c.json({ commit: environment.lastCommit, items: items(id, query(c, itemPage)) });
-    })
-    .get("/threads/:id/runs", (c) => {
-      const id = pathId(c, "id", ThreadId);
-      need(id);
-      return c.json({ commit: environment.lastCommit, runs: threads.runs(id) });
-    })
-    .get("/threads/:id/checkpoints", (c) => {
-      const id = pathId(c, "id", ThreadId);
-      need(id);
-      return c.json({ commit: environment.lastCommit, checkpoints: threads.checkpoints(id) });
-    })
-    .get("/threads/:id/provider-threads", (c) => {
-      const id = pathId(c, "id", ThreadId);
-      need(id);
-      return c.json({ commit: environment.lastCommit, providerThreads: threads.providerThreads(id) });
-    })
-    .get("/threads/:id/snapshot", (c) => {
-      const id = pathId(c, "id", ThreadId);
-      const thread = need(id);
-      const page = query(c, itemPage);
-      // All of it is read in one go, so that the feed after `commit` neither misses nor repeats anything.
-      return c.json({
-        commit: environment.lastCommit,
-        thread,
-        runs: threads.runs(id),
-        items: items(id, page),
-        transfers: threads.transfers(id),
-        tasks: threads.tasks(id),
-        progress: thread.activeRunId === null ? null : environment.runs.progress(thread.activeRunId),
-      });
-    });
+  const pages = new ThreadPages(environment);
+  return [
+    route({
+      method: "GET",
+      path: "/threads",
+      name: "listThreads",
+      about: "threads",
+      summary: "Threads, newest first.",
+      access: "reads",
+      query: { parent: ThreadId.optional(), includeDeleted: flag.optional(), ...listing, cursor: ThreadId.optional() },
+      answer: { kind: "json", schema: ThreadsAnswer },
+      handle({ query: { parent, includeDeleted = false, limit = usualPage, cursor } }) {
+        const filter = { includeDeleted, ...(parent !== undefined && { parent }) };
+        const begin = placeOf(cursor, (id) => threads.get(id as ThreadId));
+        const { records, next } = pageOf(limit, begin, (after, most) =>
+          threads.list({ ...filter, limit: most, ...(after !== undefined && { after: after.id }) }),
+        );
+        return { commit: environment.lastCommit, threads: records, next };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/threads/:id",
+      name: "getThread",
+      about: "threads",
+      summary: "A thread.",
+      access: "reads",
+      params: id,
+      answer: { kind: "json", schema: ThreadAnswer },
+      refuses: ["thread_not_found"],
+      handle: ({ params: { id } }) => ({ commit: environment.lastCommit, thread: need(id) }),
+    }),
+    route({
+      method: "GET",
+      path: "/threads/:id/items",
+      name: "listItems",
+      about: "threads",
+      summary: "What a thread shows: what it inherits, marked, then its own. Large texts as references.",
+      access: "reads",
+      params: id,
+      query: { newestFirst: flag.optional(), ownOnly: flag.optional(), ...listing, cursor: ItemId.optional() },
+      answer: { kind: "json", schema: ItemsAnswer },
+      refuses: ["thread_not_found"],
+      handle({ params: { id }, query }) {
+        need(id);
+        const { records, next } = pages.items(id, query);
+        return { commit: environment.lastCommit, items: records, next };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/threads/:id/runs",
+      name: "listRuns",
+      about: "threads",
+      summary: "A thread's own runs, by ordinal.",
+      access: "reads",
+      params: id,
+      query: { newestFirst: flag.optional(), ...listing, cursor: RunId.optional() },
+      answer: { kind: "json", schema: RunsAnswer },
+      refuses: ["thread_not_found"],
+      handle({ params: { id }, query: { cursor, ...page } }) {
+        need(id);
+        const begin = placeOf(cursor, (run) => ofThread(environment.runs.get(run as RunId), id));
+        const { records, next } = pages.runs(id, page, begin);
+        return { commit: environment.lastCommit, runs: records, next };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/threads/:id/checkpoints",
+      name: "listCheckpoints",
+      about: "threads",
+      summary: "A thread's own stable points, by ordinal.",
+      access: "reads",
+      params: id,
+      query: { ...listing, cursor: CheckpointId.optional() },
+      answer: { kind: "json", schema: CheckpointsAnswer },
+      refuses: ["thread_not_found"],
+      handle({ params: { id }, query: { limit = usualPage, cursor } }) {
+        need(id);
+        const begin = placeOf(cursor, (checkpoint) => ofThread(threads.checkpoint(checkpoint as CheckpointId), id));
+        const { records, next } = pageOf(limit, begin, (after, most) =>
+          threads.checkpoints(id, { limit: most, ...(after !== undefined && { afterOrdinal: after.ordinal }) }),
+        );
+        return { commit: environment.lastCommit, checkpoints: records, next };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/threads/:id/provider-threads",
+      name: "listProviderThreads",
+      about: "threads",
+      summary: "The providers' own conversations that back a thread, and what each knows.",
+      access: "reads",
+      params: id,
+      answer: { kind: "json", schema: ProviderThreadsAnswer },
+      refuses: ["thread_not_found"],
+      handle({ params: { id } }) {
+        need(id);
+        return { commit: environment.lastCommit, providerThreads: threads.providerThreads(id) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/threads/:id/snapshot",
+      name: "getSnapshot",
+      about: "threads",
+      summary: "A thread and the first page of all that belongs to it, read at one commit.",
+      access: "reads",
+      params: id,
+      query: { newestFirst: flag.optional(), ownOnly: flag.optional(), ...listing },
+      answer: { kind: "json", schema: SnapshotAnswer },
+      refuses: ["thread_not_found"],
+      handle({ params: { id }, query }) {
+        const thread = need(id);
+        // All of it is read in one go, so that the feed after `commit` neither misses nor repeats anything.
+        const [items, runs, transfers, tasks] = [
+          pages.items(id, query),
+          pages.runs(id, query),
+          pages.transfers(id, query),
+          pages.tasks(id, query),
+        ];
+        return {
+          commit: environment.lastCommit,
+          thread,
+          runs: runs.records,
+          items: items.records,
+          transfers: transfers.records,
+          tasks: tasks.records,
+          progress: thread.activeRunId === null ? null : environment.runs.progress(thread.activeRunId),
+          next: { runs: runs.next, items: items.next, transfers: transfers.next, tasks: tasks.next },
+        };
+      },
+    }),
+  ];
 }
+
+const ofThread = <T extends { threadId: ThreadId }>(record: T | null, id: ThreadId): T | null => (record?.threadId === id ? record : null);

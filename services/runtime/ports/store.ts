@@ -136,6 +136,8 @@ export interface Store {
   actorsBy(query: ActorQuery): ActorRow[];
   /** The same, ids alone. */
   actorIds(query: ActorQuery): ActorId[];
+  /** Ids that begin with this text, in their order. */
+  idsFrom(noun: ActorKind | "handoff" | "checkpoint" | "project", beginning: string, limit: number): string[];
   /** How many match; `limit` and order are not read. */
   countBy(query: ActorQuery): number;
   countActors(kind: ActorKind): Record<string, number>;
@@ -152,7 +154,8 @@ export interface Store {
   progress(runId: RunId): string | null;
 
   checkpoint(id: CheckpointId): Checkpoint | null;
-  checkpointsOf(threadId: ThreadId): Checkpoint[];
+  /** By ordinal; only those above `afterOrdinal`, `limit` at most. */
+  checkpointsOf(threadId: ThreadId, page?: { limit?: number; afterOrdinal?: number }): Checkpoint[];
   handoff(id: HandoffId): ContextHandoff | null;
   /** Those of these that are there, in this order. */
   handoffs(ids: readonly HandoffId[]): ContextHandoff[];

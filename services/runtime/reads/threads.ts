@@ -2,7 +2,7 @@ import type { VisibleItem } from "../../../schemas/item.ts";
 import type { Threads } from "../environment-api.ts";
 import { historyOf } from "../history.ts";
 import type { Store } from "../ports/store.ts";
-import { asTask, asThread, asTransfer, runsOf, threadFrom } from "../typed-actors.ts";
+import { asRun, asTask, asThread, asTransfer, threadFrom } from "../typed-actors.ts";
 
 export function threadReads(store: Store): Threads {
   return {
@@ -42,9 +42,13 @@ export function threadReads(store: Store): Threads {
     },
     item: (id) => store.item(id),
     blob: (digest) => store.blob(digest),
-    runs: (id) => runsOf(store, id),
+    runs: (id, { ordinal, ...page } = {}) =>
+      store
+        .actorsBy({ kind: "run", owner: id, ...page, ...(ordinal !== undefined && { minOrdinal: ordinal, maxOrdinal: ordinal }) })
+        .map(asRun),
     providerThreads: (id) => store.providerThreadsOf(id),
-    checkpoints: (id) => store.checkpointsOf(id),
+    checkpoint: (id) => store.checkpoint(id),
+    checkpoints: (id, page) => store.checkpointsOf(id, page),
     transfers: (id) => store.actorsBy({ kind: "transfer", owner: id }).map(asTransfer),
     tasks: (id) => store.actorsBy({ kind: "task", owner: id }).map(asTask),
   };

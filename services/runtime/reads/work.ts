@@ -57,11 +57,12 @@ export function transferReads(store: Store): Transfers {
 
 export function taskReads(store: Store, commits: Commits, clock: Clock): Tasks {
   return {
-    list: ({ parent, open, limit } = {}) =>
+    list: ({ parent, open, limit, newestFirst = true, after } = {}) =>
       store
         .actorsBy({
           kind: "task",
-          newestFirst: true,
+          newestFirst,
+          ...(after === undefined ? {} : { after }),
           ...(parent === undefined ? {} : { owner: parent }),
           ...(open === true ? { statuses: openTaskStatuses } : {}),
           ...(limit === undefined ? {} : { limit }),

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 } from "uuid";
 import { afterAll } from "vitest";
-import type { PublicCommand, ResultOf } from "../../../schemas/command.ts";
+import type { PublicCommand } from "../../../schemas/command.ts";
 import type { CommandId, ThreadId } from "../../../schemas/ids.ts";
+import type { ResultOf } from "../../../schemas/results.ts";
 import { createEnvironment } from "../../../services/environment.ts";
 import type { Environment } from "../../../services/runtime/environment-api.ts";
 

@@ -1,8 +1,9 @@
-import type { PublicCommand, ResultOf } from "../../../../schemas/command.ts";
+import type { PublicCommand } from "../../../../schemas/command.ts";
 import type { ContextHandoff } from "../../../../schemas/handoff.ts";
 import type { EnvironmentId, RequestId, RunId, TaskId, ThreadId, TransferId } from "../../../../schemas/ids.ts";
 import type { VisibleItem } from "../../../../schemas/item.ts";
 import type { ProviderInstanceId, ProviderThread } from "../../../../schemas/provider.ts";
+import type { ResultOf } from "../../../../schemas/results.ts";
 import type { Run } from "../../../../schemas/run.ts";
 import type { Task } from "../../../../schemas/task.ts";
 import type { AppThread } from "../../../../schemas/thread.ts";

@@ -1,0 +1,44 @@
+import { z } from "zod";
+import type { PublicCommand } from "./command.ts";
+import { ItemId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
+import { ProviderInstanceId } from "./provider.ts";
+
+const started = z.object({ threadId: ThreadId, runId: RunId, ordinal: z.number().int().positive(), messageItemId: ItemId });
+const ofThread = z.object({ threadId: ThreadId });
+const requested = z.object({ requestId: RequestId, threadId: ThreadId });
+
+/** What each public command answers, by type. */
+export const commandResults = {
+  "project.add": z.object({ projectId: ProjectId, created: z.boolean() }),
+  "thread.create": ofThread,
+  "thread.launch": started,
+  "thread.send": started,
+  "thread.fork": z.object({ threadId: ThreadId, transferId: TransferId }),
+  "thread.switch": z.object({ threadId: ThreadId, provider: ProviderInstanceId }),
+  "thread.merge_back": z.object({ transferId: TransferId, into: ThreadId, supersedes: TransferId.nullable() }),
+  "thread.import": z.object({
+    threadId: ThreadId,
+    created: z.boolean(),
+    runId: RunId.nullable(),
+    continuation: z.enum(["none", "started", "already", "refused"]),
+  }),
+  "thread.import_to": requested,
+  "link.import": requested,
+  "thread.interrupt": z.object({ threadId: ThreadId, runIds: z.array(RunId), cancelledTasks: z.array(TaskId) }),
+  "thread.rename": ofThread,
+  "thread.set_modes": ofThread,
+  "thread.mark": ofThread,
+  /** `keptFor`: forks for which its history stays readable. */
+  "thread.delete": z.object({ threadId: ThreadId, keptFor: z.array(ThreadId) }),
+  "run.answer": z.object({ runId: RunId }),
+  "task.spawn": z.object({
+    taskId: TaskId,
+    childThreadId: ThreadId.nullable(),
+    runId: RunId.nullable(),
+    requestId: RequestId.nullable(),
+  }),
+  "task.cancel": z.object({ taskId: TaskId, cancelled: z.array(TaskId) }),
+  "task.dismiss": z.object({ taskId: TaskId }),
+} as const satisfies { readonly [type in PublicCommand["type"]]: z.ZodType };
+
+export type ResultOf = { [type in keyof typeof commandResults]: z.infer<(typeof commandResults)[type]> };

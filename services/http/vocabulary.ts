@@ -1,0 +1,53 @@
+import type { z } from "zod";
+import { Checkpoint } from "../../schemas/checkpoint.ts";
+import { ForkPoint, PublicCommand } from "../../schemas/command.ts";
+import { Change } from "../../schemas/feed.ts";
+import { ContextHandoff, HandoffBudget, LeftOut } from "../../schemas/handoff.ts";
+import {
+  ActorId,
+  ActorKind,
+  AttemptId,
+  CheckpointId,
+  CommandId,
+  EnvironmentId,
+  HandoffId,
+  ImportHandoffId,
+  IncarnationId,
+  ItemId,
+  LinkId,
+  ProjectId,
+  ProviderThreadId,
+  RequestId,
+  RunId,
+  TaskId,
+  ThreadId,
+  TransferId,
+} from "../../schemas/ids.ts";
+import { ImportMessage, ImportRequest } from "../../schemas/import.ts";
+import { BlobRef, Content, ItemBody, TurnItem, VisibleItem } from "../../schemas/item.ts";
+import { Grant, Link, LinkPosition, LinkPositions } from "../../schemas/link.ts";
+import { InteractionMode, Modes, RuntimeMode } from "../../schemas/modes.ts";
+import { Project, RepositoryIdentity } from "../../schemas/project.ts";
+import { Coverage, NativeRef, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread } from "../../schemas/provider.ts";
+import { Refusal, RefusalCode } from "../../schemas/refusal.ts";
+import { Attempt, OpenPlan, OpenRequest, Run, StartPlan } from "../../schemas/run.ts";
+import { LateAnswer, Task, TaskStatus } from "../../schemas/task.ts";
+import { Digest, MessageText, Timestamp, Title } from "../../schemas/text.ts";
+import { AppThread, AppThreadLineage, InheritedPoint, LinkOrigin, StablePoint, ThreadMark, Workspace } from "../../schemas/thread.ts";
+import { ContextSourcePoint, ContextTransfer, ContextTransferResolution, ResultOutcome, TransferStatus } from "../../schemas/transfer.ts";
+import { LinkAnswer } from "../../schemas/wire.ts";
+
+/** The names that the document gives to the vocabulary, which are its own. */
+export const vocabulary: Readonly<Record<string, z.ZodType>> = {
+  ...{ ActorId, ActorKind, AttemptId, CheckpointId, CommandId, EnvironmentId, HandoffId, ImportHandoffId, IncarnationId, ItemId },
+  ...{ LinkId, ProjectId, ProviderThreadId, RequestId, RunId, TaskId, ThreadId, TransferId },
+  ...{ Digest, MessageText, Timestamp, Title, RuntimeMode, InteractionMode, Modes, Refusal, RefusalCode },
+  ...{ AppThread, AppThreadLineage, InheritedPoint, LinkOrigin, StablePoint, ThreadMark, Workspace },
+  ...{ Run, Attempt, OpenPlan, OpenRequest, StartPlan, Checkpoint },
+  ...{ TurnItem, VisibleItem, ItemBody, Content, BlobRef, Change },
+  ...{ ContextTransfer, ContextSourcePoint, ContextTransferResolution, ResultOutcome, TransferStatus },
+  ...{ ContextHandoff, HandoffBudget, LeftOut, Task, TaskStatus, LateAnswer },
+  ...{ Link, LinkPosition, LinkPositions, LinkAnswer, Grant, Project, RepositoryIdentity },
+  ...{ Coverage, NativeRef, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread },
+  ...{ PublicCommand, ForkPoint, ImportRequest, ImportMessage },
+};

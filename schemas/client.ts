@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AccessKind } from "./access.ts";
 import { ClientId } from "./ids.ts";
-import { Modes } from "./modes.ts";
+import { InteractionMode, Modes, RuntimeMode } from "./modes.ts";
 import { Timestamp, Title } from "./text.ts";
 
 /** What a person gives a program (contract §8): the modes that it may use and give at most, and what it may do at all. */
@@ -14,7 +14,12 @@ export const ClientGrant = z.strictObject({
 export type ClientGrant = z.infer<typeof ClientGrant>;
 
 /** Asks for a code by which one program is let in; what is left out is as usual. */
-export const PairingRequest = ClientGrant.partial();
+export const PairingRequest = z.strictObject({
+  name: Title.min(1).optional(),
+  runtimeMode: RuntimeMode.optional(),
+  interactionMode: InteractionMode.optional(),
+  access: z.array(AccessKind).min(1).optional(),
+});
 export type PairingRequest = z.infer<typeof PairingRequest>;
 
 /** The code, shown here and nowhere else, and what it gives. */

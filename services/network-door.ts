@@ -82,7 +82,9 @@ export async function openNetworkDoor(environment: Environment, oauth: OAuth, op
     const { pathname } = new URL(come.request.url);
     if (isBelow(pathname, "/mcp")) return held(come, "mcp", mcp);
     if (isBelow(pathname, "/v1")) return held(come, "v1", (request) => http.fetch(request));
-    return oauthApp.fetch(come.request, { origin: come.origin, address: come.address });
+    if (isBelow(pathname, "/oauth") || isBelow(pathname, "/.well-known"))
+      return oauthApp.fetch(come.request, { origin: come.origin, address: come.address });
+    return problemResponse(nothingHere);
   };
 
   const dir = environment.dir;
@@ -135,6 +137,7 @@ const tooManyOpen = refusal(
   `a caller has at most ${networkLimits.requestsPerCaller} requests and streams open at once`,
   "End some of them, or wait until they are answered.",
 );
+const nothingHere = refusal("invalid_request", "unknown_route", "nothing answers here", "The API is at /v1, the tools (MCP) at /mcp.");
 const agentsAlone = refusal(
   "capability_denied",
   "unknown_caller",

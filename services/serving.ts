@@ -10,7 +10,7 @@ import { systemClock } from "./runtime/system-clock.ts";
 import { packageVersion } from "./runtime/version.ts";
 
 export type ServeOptions = Pick<LocalServerOptions, "maxBodyBytes" | "heartbeatMs" | "progressMs" | "shutdown" | "onError"> & {
-  /** The listener on the network, instead of what `config.json` says; null: none. */
+  /** Members that replace those of `http` in `config.json`; null: nobody listens on the network. */
   http?: HttpConfig | null;
   /** Told of what a person should know, e.g. that the port is another than before. */
   warn?: (facts: object, text: string) => void;
@@ -31,13 +31,18 @@ export type Served = LocalServer & {
 export async function serveEnvironment(environment: Environment, options: ServeOptions = {}): Promise<Served> {
   const loaded = loadOrCreateConfig(environment.dir);
   if (!loaded.ok) throw new CommandRefused(loaded.refusal);
-  const { http = loaded.config.http, onError = () => {}, warn = () => {}, clock = systemClock, ...given } = options;
+  const { onError = () => {}, warn = () => {}, clock = systemClock, http: replaced, ...given } = options;
+  const http = replaced === undefined ? loaded.config.http : replaced && { ...loaded.config.http, ...replaced };
   const maxBodyBytes = given.maxBodyBytes ?? loaded.config.limits.importRequestBytes;
   const api = { ...given, ...(maxBodyBytes !== undefined && { maxBodyBytes }) };
   const oauth = new OAuth({ dir: environment.dir, environmentId: environment.id, environmentName: environment.name, clock });
 
   const [{ serveLocal }, { mcpUpgrades }] = await Promise.all([import("./http/server.ts"), import("./mcp/local.ts")]);
-  const door = http === null ? null : await openDoor(environment, oauth, { config: http ?? {}, api, onError, warn });
+  const door = http === null ? null : await open(http ?? {});
+  async function open(config: HttpConfig): Promise<NetworkDoor> {
+    const { openNetworkDoor } = await import("./network-door.ts");
+    return openNetworkDoor(environment, oauth, { config, api, onError, warn });
+  }
   const url = door?.url ?? null;
   try {
     const onUpgrade = mcpUpgrades(environment, { version: packageVersion(), onError: (error) => onError(error as Error) });
@@ -59,9 +64,4 @@ export async function serveEnvironment(environment: Environment, options: ServeO
     await door?.close();
     throw error;
   }
-}
-
-async function openDoor(...given: Parameters<typeof import("./network-door.ts").openNetworkDoor>): Promise<NetworkDoor> {
-  const { openNetworkDoor } = await import("./network-door.ts");
-  return openNetworkDoor(...given);
 }

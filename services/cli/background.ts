@@ -7,7 +7,9 @@ import { type ExitCode, exitCode } from "./exit-codes.ts";
 import { CliFailure, notReachable } from "./failure.ts";
 
 /** What a background process tells the one that started it, once. */
-export type BackgroundNews = { type: "ready"; pid: number; socket: string } | { type: "failed"; refusal: Refusal; exit: ExitCode };
+export type BackgroundNews =
+  | { type: "ready"; pid: number; socket: string; url: string | null }
+  | { type: "failed"; refusal: Refusal; exit: ExitCode };
 
 const startMs = 60_000;
 const maxLogBytes = 16 * 1024 * 1024;
@@ -16,12 +18,15 @@ export const logFile = (dir: string): string => join(dir, "ropewalk.log");
 
 /**
  * Starts an environment that outlives this process, and resolves once it can be used. Its standard output and error go to
- * the log. Throws what it failed with.
+ * the log. `options` are those of `up`. Throws what it failed with.
  */
-export async function startBackground(dir: string): Promise<{ pid: number; socket: string }> {
+export async function startBackground(
+  dir: string,
+  options: readonly string[] = [],
+): Promise<{ pid: number; socket: string; url: string | null }> {
   const log = openLog(dir);
   const bin = join(dirname(createRequire(import.meta.url).resolve("ropewalk/package.json")), "bin", "ropewalk.js");
-  const child = spawn(process.execPath, [bin, "--dir", dir, "up", "--as-background"], {
+  const child = spawn(process.execPath, [bin, "--dir", dir, "up", "--as-background", ...options], {
     cwd: dir,
     detached: true,
     stdio: ["ignore", log, log, "ipc"],
@@ -31,7 +36,7 @@ export async function startBackground(dir: string): Promise<{ pid: number; socke
   try {
     const news = await firstNews(dir, child);
     if (news.type === "failed") throw new CliFailure(news.refusal, news.exit);
-    return { pid: news.pid, socket: news.socket };
+    return { pid: news.pid, socket: news.socket, url: news.url };
   } finally {
     if (child.connected) child.disconnect();
     child.unref();

@@ -3,6 +3,7 @@ import { packageVersion } from "../runtime/version.ts";
 import { answerCommand } from "./commands/answer.ts";
 import { archiveCommand } from "./commands/archive.ts";
 import { chartsCommand } from "./commands/charts.ts";
+import { clientCommand } from "./commands/client.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { deleteCommand } from "./commands/delete.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -35,7 +36,7 @@ const groups: [heading: string, commands: (() => Command)[]][] = [
   ["Threads", [lsCommand, newCommand, showCommand, sendCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand]],
   ["What asks for you", [okCommand, noCommand, answerCommand]],
   ["Fork, switch, merge back, spawn, import", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, importCommand]],
-  ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand]],
+  ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand, clientCommand]],
   ["Other", [chartsCommand, completionCommand]],
 ];
 

@@ -18,6 +18,14 @@ export function ago(at: number, now: number = Date.now()): string {
   return `${count} ${unit[0]}${count === 1 ? "" : "s"} ago`;
 }
 
+/** `10 minutes`, `30 days`: how long until then, rounded; at least a second. */
+export function ahead(at: number, now: number = Date.now()): string {
+  const left = Math.max(1_000, at - now);
+  const [name, ms] = units.find(([, size]) => left >= size * 0.99) ?? ["second", 1_000];
+  const count = Math.round(left / ms);
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
 /** `1.2 s`, `3 min 20 s`: how long something took. */
 export function took(ms: number): string {
   if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;

@@ -45,11 +45,11 @@ export class OAuth {
 
   /** A code by which one program is let in. It is shown here and never again. */
   pair(request: PairingRequest): { code: string; expiresAt: number; grant: ClientGrant } {
-    const { name, maxModes = defaultModes, access = [...usualAccess] } = request;
+    const { name, runtimeMode = defaultModes.runtimeMode, interactionMode = defaultModes.interactionMode, access = usualAccess } = request;
     const grant: ClientGrant = {
       ...(name !== undefined && { name }),
-      maxModes,
-      access: AccessKind.options.filter((k) => access.includes(k)),
+      maxModes: { runtimeMode, interactionMode },
+      access: AccessKind.options.filter((kind) => access.includes(kind)),
     };
     return { ...this.pairing.make(grant), grant };
   }

@@ -1,11 +1,11 @@
 import { pipeline } from "node:stream/promises";
 import { Command, Option } from "commander";
-import { z } from "zod";
-import { AccessKind } from "../../../schemas/access.ts";
+import type { AccessKind } from "../../../schemas/access.ts";
 import { defaultModes, InteractionMode, RuntimeMode } from "../../../schemas/modes.ts";
 import { upgrade } from "../../http/client/upgrade.ts";
+import { accessOption } from "../access-option.ts";
 import { exitCode } from "../exit-codes.ts";
-import { badInput, notReachable } from "../failure.ts";
+import { notReachable } from "../failure.ts";
 import { online } from "../session.ts";
 
 type Options = { runtimeMode: RuntimeMode; interactionMode: InteractionMode; access?: AccessKind[]; profile?: "small" | "full" };
@@ -22,7 +22,7 @@ export function mcpCommand(): Command {
         .default(defaultModes.runtimeMode),
     )
     .addOption(new Option("--interaction-mode <mode>", "likewise").choices(InteractionMode.options).default(defaultModes.interactionMode))
-    .option("--access <kinds>", `what it may do, with commas: ${AccessKind.options.join(", ")} (all)`, accessKinds)
+    .addOption(accessOption("all"))
     .addOption(new Option("--profile <profile>", "how many tools it is shown").choices(["small", "full"]))
     .addHelpText("after", `\nWith ${tokenVariable} set it speaks for the thread whose agent has that token, within that thread's modes.`)
     .action(
@@ -52,10 +52,4 @@ function narrowing({ runtimeMode, interactionMode, access }: Options): Record<st
     "ropewalk-interaction-mode": interactionMode,
     ...(access !== undefined && { "ropewalk-access": access.join(",") }),
   };
-}
-
-function accessKinds(text: string): AccessKind[] {
-  const parsed = z.array(AccessKind).safeParse(text.split(",").map((kind) => kind.trim()));
-  if (parsed.success) return parsed.data;
-  throw badInput("access_kind", `"${text}" names an access that there is not`, `There are: ${AccessKind.options.join(", ")}.`);
 }

@@ -28,13 +28,14 @@ export function statusCommand(): Command {
 }
 
 async function report(shell: Shell, client: LocalClient): Promise<void> {
-  const [{ environment }, { health }, { providers }, { links }] = await Promise.all([
+  const [{ environment }, { health }, { providers }, { links }, { url, clients }] = await Promise.all([
     client.environment(),
     client.health(),
     client.providers(),
     client.links(),
+    client.clients(),
   ]);
-  shell.answer({ running: true, environment, health, providers, links }, () => {
+  shell.answer({ running: true, environment, url, health, providers, links, clients }, () => {
     const trouble = health.setAside.length + health.effectsSetAside.length;
     return facts([
       ["running", `${style("bold", oneLine(environment.name))} (${environment.id}), pid ${environment.pid}`],
@@ -52,6 +53,7 @@ async function report(shell: Shell, client: LocalClient): Promise<void> {
           .map((l) => `${oneLine(l.name)}: ${linkWords(l)}${l.backlog > 0 ? `, ${counted(l.backlog, "message")} to send` : ""}`)
           .join("; ") || "none",
       ],
+      ["programs", `${url === null ? "nothing listens on the network" : `come in at ${url}`}; ${counted(clients.length, "client")} let in`],
       health.isNewIncarnation ? ["note", "this store is a copy of another: it goes on as a new incarnation"] : null,
       trouble === 0 ? null : [style("yellow", "trouble"), `${counted(trouble, "record")} set aside; see: ropewalk doctor`],
     ]);

@@ -1,41 +1,45 @@
 import { Command, Option } from "commander";
+import type { HttpConfig } from "../../../schemas/config.ts";
 import { EnvironmentUnreachable } from "../../http/client/failures.ts";
 import { connectLocal } from "../../http/client.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
 import { type BackgroundNews, logFile, startBackground } from "../background.ts";
 import { type ExitCode, exitCode } from "../exit-codes.ts";
 import { failureOf } from "../failure.ts";
+import { httpOf, type ListenOptions, listenArguments, withListenOptions } from "../listen-options.ts";
 import { during } from "../progress.ts";
 import { offline } from "../session.ts";
 import type { Shell } from "../shell.ts";
 import { facts } from "../table.ts";
 import { wordLog } from "../word-log.ts";
 
-type Options = { detach?: boolean; asBackground?: boolean; verbose?: boolean };
+type Options = ListenOptions & { detach?: boolean; asBackground?: boolean; verbose?: boolean };
+type Http = HttpConfig | null | undefined;
 
 export function upCommand(): Command {
-  return new Command("up")
+  const command = new Command("up")
     .description("run the environment here, until Ctrl-C; made first when the folder is empty")
     .option("--detach", "run it in the background instead")
     .option("--verbose", "tell everything that happens, not only trouble")
-    .addOption(new Option("--as-background").hideHelp())
-    .action(
-      offline<Options>(async (shell, { options }) => {
-        if (options.detach === true) return detach(shell);
-        return options.asBackground === true ? inBackground(shell) : inForeground(shell, options.verbose === true);
-      }),
-    );
+    .addOption(new Option("--as-background").hideHelp());
+  return withListenOptions(command).action(
+    offline<Options>(async (shell, { options }) => {
+      const http = httpOf(options);
+      if (options.detach === true) return detach(shell, http);
+      return options.asBackground === true ? inBackground(shell, http) : inForeground(shell, http, options.verbose === true);
+    }),
+  );
 }
 
-async function detach(shell: Shell): Promise<ExitCode> {
+async function detach(shell: Shell, http: Http): Promise<ExitCode> {
   const running = await whoRuns(shell.dir);
   if (running !== null) {
     shell.answer({ ...running, started: false }, () => `an environment is running on ${shell.dir} already (pid ${running.pid})`);
     return exitCode.ok;
   }
-  const { pid, socket } = await during("starting the environment", startBackground(shell.dir));
-  shell.answer({ pid, socket, dir: shell.dir, log: logFile(shell.dir), started: true }, () =>
-    [`the environment runs in the background (pid ${pid}); stop it with: ropewalk down`, whereWords(shell.dir, socket)].join("\n"),
+  const { pid, socket, url } = await during("starting the environment", startBackground(shell.dir, listenArguments(http)));
+  shell.answer({ pid, socket, url, dir: shell.dir, log: logFile(shell.dir), started: true }, () =>
+    [`the environment runs in the background (pid ${pid}); stop it with: ropewalk down`, whereWords(shell.dir, { socket, url })].join("\n"),
   );
   return exitCode.ok;
 }
@@ -53,24 +57,27 @@ async function whoRuns(dir: string): Promise<{ pid: number; dir: string } | null
   }
 }
 
-async function inForeground(shell: Shell, verbose: boolean): Promise<ExitCode> {
-  await serveUntilStopped(shell.dir, wordLog(verbose), (environment, socket) => {
+async function inForeground(shell: Shell, http: Http, verbose: boolean): Promise<ExitCode> {
+  await serveUntilStopped(shell.dir, http, wordLog(verbose), (environment, { socket, url }) => {
     const { id, name, dir } = environment;
-    shell.answer({ environmentId: id, name, dir, socket, pid: process.pid }, () =>
-      [`${name} is up (${id}); stop it with Ctrl-C`, whereWords(dir, socket)].join("\n"),
+    shell.answer({ environmentId: id, name, dir, socket, url, pid: process.pid }, () =>
+      [`${name} is up (${id}); stop it with Ctrl-C`, whereWords(dir, { socket, url })].join("\n"),
     );
   });
   if (!shell.json) shell.note("stopped");
   return exitCode.ok;
 }
 
-const whereWords = (dir: string, socket: string) =>
+type Where = { socket: string; url: string | null };
+
+const whereWords = (dir: string, { socket, url }: Where) =>
   facts([
     ["folder", dir],
     ["listens", `${socket} (this user only)`],
+    ["programs", url === null ? "cannot come in (nothing listens on the network)" : `come in at ${url} when let in: ropewalk client add`],
   ]);
 
-async function inBackground(shell: Shell): Promise<ExitCode> {
+async function inBackground(shell: Shell, http: Http): Promise<ExitCode> {
   const tell = (news: BackgroundNews) =>
     new Promise<void>((resolve) => {
       // Whoever started it may be gone; it runs all the same.
@@ -81,7 +88,7 @@ async function inBackground(shell: Shell): Promise<ExitCode> {
   const { openLog } = await import("../log.ts");
   const log = openLog(logFile(shell.dir));
   try {
-    await serveUntilStopped(shell.dir, log, (_, socket) => void tell({ type: "ready", pid: process.pid, socket }));
+    await serveUntilStopped(shell.dir, http, log, (_, { socket, url }) => void tell({ type: "ready", pid: process.pid, socket, url }));
     return exitCode.ok;
   } catch (error) {
     const { refusal, exit } = failureOf(error);
@@ -94,8 +101,9 @@ async function inBackground(shell: Shell): Promise<ExitCode> {
 /** Serves an environment until a signal, or somebody over its socket, ends it; then closes it cleanly. */
 async function serveUntilStopped(
   dir: string,
+  http: Http,
   log: ReturnType<typeof wordLog>,
-  onReady: (environment: Environment, socket: string) => void,
+  onReady: (environment: Environment, where: Where) => void,
 ): Promise<void> {
   const stop = new AbortController();
   const byHand = stopOnSignals(stop);
@@ -104,11 +112,13 @@ async function serveUntilStopped(
     const environment = await createEnvironment({ dir, log });
     try {
       const server = await serveEnvironment(environment, {
+        ...(http !== undefined && { http }),
         shutdown: () => stop.abort("asked to"),
+        warn: (facts, text) => log.warn(facts, text),
         onError: (error) => log.warn({ error: error.stack }, `a request failed: ${error.message}`),
       });
-      log.info({ dir: environment.dir, socket: server.socket, pid: process.pid }, "up");
-      onReady(environment, server.socket);
+      log.info({ dir: environment.dir, socket: server.socket, url: server.url, pid: process.pid }, "up");
+      onReady(environment, server);
       if (!stop.signal.aborted) await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
       log.info({ why: String(stop.signal.reason) }, "stopping");
       await server.close();

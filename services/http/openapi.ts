@@ -73,14 +73,14 @@ function schemasOf(routes: readonly Route[], io: "input" | "output"): Schemas {
     for (const [name, schema] of parametersOf(route)) add(schema, `${capital(route.name)}${capital(name)}`);
   }
   const made = z.toJSONSchema(registry, { uri: (id) => `${at}${id}`, unrepresentable: "any", io }).schemas as Record<string, Json>;
-  const kept = new Set(Object.keys(vocabulary));
   const bare = (id: string): Json => {
     const { $schema: _dialect, $id: _id, ...schema } = made[id] as Json;
     return schema;
   };
-  const isInline = (schema: z.ZodType, id: string) =>
-    !kept.has(id) && routes.some((route) => parametersOf(route).some(([, s]) => s === schema));
-  const inline = new Set([...ids].flatMap(([schema, id]) => (isInline(schema, id) ? [id] : [])));
+  // What only one parameter has stands where it is.
+  const shared = new Set([...Object.keys(vocabulary), ...Object.values(made).flatMap(refsIn)]);
+  const parameters = new Set(routes.flatMap(parametersOf).map(([, schema]) => schema));
+  const inline = new Set([...ids].flatMap(([schema, id]) => (parameters.has(schema) && !shared.has(id) ? [id] : [])));
   const components = Object.fromEntries([...ids.values()].filter((id) => !inline.has(id)).map((id) => [id, bare(id)]));
   const of = (schema: z.ZodType): Json => {
     const id = ids.get(schema) as string;
@@ -93,7 +93,7 @@ function schemasOf(routes: readonly Route[], io: "input" | "output"): Schemas {
 function onlyUsed(components: Json, routes: readonly Route[], of: Schemas["of"]): Json {
   const used = new Set<string>();
   const look = (value: unknown): void => {
-    for (const [, id = ""] of JSON.stringify(value).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) {
+    for (const id of refsIn(value)) {
       if (used.has(id)) continue;
       used.add(id);
       look(components[id] ?? {});
@@ -103,6 +103,9 @@ function onlyUsed(components: Json, routes: readonly Route[], of: Schemas["of"])
   for (const type of Object.keys(receipts)) look({ $ref: `${at}${receiptName(type as PublicCommand["type"])}` });
   return Object.fromEntries(Object.entries(components).filter(([id]) => used.has(id)));
 }
+
+const refsIn = (value: unknown): string[] =>
+  [...JSON.stringify(value).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, id = ""]) => id);
 
 function schemasIn(route: Route): z.ZodType[] {
   return [
@@ -132,6 +135,9 @@ function operationOf(route: Route, schemas: Schemas): Json {
     ...(parametersOf(route).length > 0 && { parameters: parametersIn(route, schemas) }),
     ...(route.body !== undefined && {
       requestBody: { required: true, content: { "application/json": { schema: schemas.of(route.body) } } },
+    }),
+    // What each command answers, by its type: OpenAPI itself cannot tie an answer to a member of its request.
+    ...(route.access === "by_command" && {
       "x-receipts": Object.fromEntries(
         Object.keys(receipts).map((type) => [type, { $ref: `${at}${receiptName(type as PublicCommand["type"])}` }]),
       ),

@@ -1,5 +1,7 @@
 import type { z } from "zod";
+import { AccessKind } from "../../schemas/access.ts";
 import { Checkpoint } from "../../schemas/checkpoint.ts";
+import { ClientView, PairingOffer, PairingRequest } from "../../schemas/client.ts";
 import { ForkPoint, PublicCommand } from "../../schemas/command.ts";
 import { Change } from "../../schemas/feed.ts";
 import { ContextHandoff, HandoffBudget, LeftOut } from "../../schemas/handoff.ts";
@@ -8,6 +10,7 @@ import {
   ActorKind,
   AttemptId,
   CheckpointId,
+  ClientId,
   CommandId,
   EnvironmentId,
   HandoffId,
@@ -39,7 +42,20 @@ import { LinkAnswer } from "../../schemas/wire.ts";
 
 /** The names that the document gives to the vocabulary, which are its own. */
 export const vocabulary: Readonly<Record<string, z.ZodType>> = {
-  ...{ ActorId, ActorKind, AttemptId, CheckpointId, CommandId, EnvironmentId, HandoffId, ImportHandoffId, IncarnationId, ItemId },
+  ...{
+    AccessKind,
+    ActorId,
+    ActorKind,
+    AttemptId,
+    CheckpointId,
+    ClientId,
+    CommandId,
+    EnvironmentId,
+    HandoffId,
+    ImportHandoffId,
+    IncarnationId,
+    ItemId,
+  },
   ...{ LinkId, ProjectId, ProviderThreadId, RequestId, RunId, TaskId, ThreadId, TransferId },
   ...{ Digest, MessageText, Timestamp, Title, RuntimeMode, InteractionMode, Modes, Refusal, RefusalCode },
   ...{ AppThread, AppThreadLineage, InheritedPoint, LinkOrigin, StablePoint, ThreadMark, Workspace },
@@ -49,5 +65,5 @@ export const vocabulary: Readonly<Record<string, z.ZodType>> = {
   ...{ ContextHandoff, HandoffBudget, LeftOut, Task, TaskStatus, LateAnswer },
   ...{ Link, LinkPosition, LinkPositions, LinkAnswer, Grant, Project, RepositoryIdentity },
   ...{ Coverage, NativeRef, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread },
-  ...{ PublicCommand, ForkPoint, ImportRequest, ImportMessage },
+  ...{ ClientView, PairingOffer, PairingRequest, PublicCommand, ForkPoint, ImportRequest, ImportMessage },
 };

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createHttpApp } from "../../../services/http/app.ts";
+import { DescribedApi } from "../../support/openapi.ts";
 import { type Home, home } from "./rig.ts";
 
 let at: Home;
@@ -12,10 +13,14 @@ beforeAll(async () => {
 type Body = string | Uint8Array<ArrayBuffer>;
 // biome-ignore lint/suspicious/noExplicitAny: what routes answer is what the tests look at
 type Answer = { status: number; body: any };
-/** A refused answer's problem details as the refusal that they hold. */
-async function answerOf(response: Response): Promise<Answer> {
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  const body = (await response.json()) as any;
+const api = new DescribedApi();
+/** An answer, held against the API's document; problem details as the refusal that they hold. */
+async function ask(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await app.request(`/v1${path}`, { method, ...init });
+  const text = await response.text();
+  const media = response.headers.get("content-type");
+  expect(api.fault({ method, path: `/v1${path}`, status: response.status, type: media, body: text })).toBeNull();
+  const body = JSON.parse(text);
   if (response.ok) return { status: response.status, body };
   expect(response.headers.get("content-type")).toBe("application/problem+json");
   const { code, reason, detail, hint, details, type, status, title, ...more } = body;
@@ -23,9 +28,9 @@ async function answerOf(response: Response): Promise<Answer> {
   expect(title).toMatch(/./);
   return { status: response.status, body: { ok: false, refusal: { code, reason, message: detail, hint, details }, ...more } };
 }
-const get = async (path: string): Promise<Answer> => answerOf(await app.request(`/v1${path}`));
+const get = (path: string): Promise<Answer> => ask("GET", path);
 const json = { "content-type": "application/json" };
-const post = async (body: Body): Promise<Answer> => answerOf(await app.request("/v1/commands", { method: "POST", body, headers: json }));
+const post = (body: Body): Promise<Answer> => ask("POST", "/commands", { body, headers: json });
 let lastId = 0;
 function command(content: unknown, id?: string): Promise<Answer> {
   lastId += 1;

@@ -67,7 +67,6 @@ export function writeClients(dir: string, clients: readonly StoredClient[]): voi
     renameSync(fresh, path);
     syncFolder(dir);
   } catch (error) {
-    rmSync(fresh, { force: true });
     throw unusable("clients_unwritable", `${path} cannot be written: ${why(error)}`, "Check the folder's owner, rights and free space.");
   }
 }

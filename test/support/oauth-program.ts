@@ -14,6 +14,8 @@ export type ProgramOptions = {
   name?: string;
   redirectUrl?: string;
   scope?: string;
+  /** Asks for a token that is good for the API too, and not for the tools alone. */
+  everywhere?: boolean;
   /** How it reaches the environment, e.g. past a certificate of a test's own. */
   fetch?: Fetch;
 };
@@ -26,6 +28,7 @@ export class OAuthProgram implements OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: OAuthClientMetadata;
   readonly #fetch: Fetch;
+  readonly validateResourceURL?: () => Promise<undefined>;
   information: ClientInformation;
   given: OAuthTokens | undefined;
   #verifier = "";
@@ -33,7 +36,14 @@ export class OAuthProgram implements OAuthClientProvider {
   readonly #state = crypto.randomUUID();
   #discovered: OAuthDiscoveryState | undefined;
 
-  constructor({ name = "A test program", redirectUrl = "http://127.0.0.1:7777/callback", scope, fetch: own = fetch }: ProgramOptions = {}) {
+  constructor({
+    name = "A test program",
+    redirectUrl = "http://127.0.0.1:7777/callback",
+    scope,
+    everywhere = false,
+    fetch: own = fetch,
+  }: ProgramOptions = {}) {
+    if (everywhere) this.validateResourceURL = async () => undefined;
     this.redirectUrl = redirectUrl;
     this.#fetch = own;
     this.clientMetadata = {

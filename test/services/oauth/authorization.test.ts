@@ -64,7 +64,16 @@ test("a request without a challenge, or with one that is plain, is sent back wit
     expect([changes, page.status]).toEqual([changes, 303]);
     expect(sentBack(page.location)).toMatchObject({ to: redirectUri, error, iss: by.url });
   }
-  expect(sentBack((await by.page({}, [["scope", "reads"], ["scope", "writes"]])).location)).toMatchObject({ error: "invalid_request" });
+  expect(
+    sentBack(
+      (
+        await by.page({}, [
+          ["scope", "reads"],
+          ["scope", "writes"],
+        ])
+      ).location,
+    ),
+  ).toMatchObject({ error: "invalid_request" });
 });
 
 test("nobody is sent anywhere for a program that is not known, or to an address that it has not registered", async () => {
@@ -155,9 +164,9 @@ test("a program is held to what it was given: access by the route, modes by the 
     });
   expect((await command({ type: "thread.create" })).status).toBe(200);
   const broad = await command({ type: "thread.create", runtimeMode: "full-access" });
-  expect([broad.status, (await broad.json()).code]).toEqual([403, "runtime_mode_escalation_denied"]);
+  expect([broad.status, ((await broad.json()) as { code: string }).code]).toEqual([403, "runtime_mode_escalation_denied"]);
   const beyond = await command({ type: "project.add", path: "/tmp" });
-  expect([beyond.status, (await beyond.json()).code]).toEqual([403, "capability_denied"]);
+  expect([beyond.status, ((await beyond.json()) as { code: string }).code]).toEqual([403, "capability_denied"]);
 });
 
 test("a program gives its token back, and is out; one that nobody knows is no error", async () => {

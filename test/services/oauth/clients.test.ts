@@ -51,7 +51,16 @@ test("a token that is another in one place, of another environment, or of anothe
   const { token } = own.letIn();
   const [name = "", secret = ""] = token.split(".");
   const flipped = `${name}.${secret.slice(0, -1)}${secret.endsWith("A") ? "B" : "A"}`;
-  for (const wrong of [flipped, name, `${name}.`, `${token}.x`, token.toUpperCase(), token.replace("rwc_", "rwt_"), "", "x".repeat(100_000)])
+  for (const wrong of [
+    flipped,
+    name,
+    `${name}.`,
+    `${token}.x`,
+    token.toUpperCase(),
+    token.replace("rwc_", "rwt_"),
+    "",
+    "x".repeat(100_000),
+  ])
     expect(own.clients.callerOf(wrong, "mcp")).toBeNull();
   // The same file in another environment's folder gives nobody anything.
   expect(shop({ dir: own.dir, id: systemIdentifiers.next("env") }).clients.callerOf(token, "mcp")).toBeNull();

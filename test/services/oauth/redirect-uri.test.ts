@@ -59,7 +59,9 @@ test("an address is what was registered, to the letter; on this machine alone th
 
 test("what is answered is added to the address as it stands, and cannot break out of it", () => {
   expect(answerAt("https://h.example/cb", { code: "a&b=c", state: undefined })).toBe("https://h.example/cb?code=a%26b%3Dc");
-  expect(answerAt("https://h.example/cb?x=1", { state: "s\r\nset-cookie: x" })).toBe("https://h.example/cb?x=1&state=s%0D%0Aset-cookie%3A+x");
+  expect(answerAt("https://h.example/cb?x=1", { state: "s\r\nset-cookie: x" })).toBe(
+    "https://h.example/cb?x=1&state=s%0D%0Aset-cookie%3A+x",
+  );
 });
 
 test("a person is told the host, and the page's policy names no more than where the answer goes", () => {

@@ -46,7 +46,7 @@ test("what is no JSON, or too large, is refused in OAuth's own words", async () 
   const by = await byHand();
   const post = async (body: string) => {
     const answer = await fetch(`${by.url}/oauth/register`, { method: "POST", headers: { "content-type": "application/json" }, body });
-    return [answer.status, (await answer.json()).error];
+    return [answer.status, ((await answer.json()) as { error: string }).error];
   };
   expect(await post("{")).toEqual([400, "invalid_client_metadata"]);
   expect(await post("null")).toEqual([400, "invalid_client_metadata"]);
@@ -76,7 +76,7 @@ test("a program's name is kept on one line, short, and without marks that turn t
 
 test("what programs read first names this environment by the address that they called", async () => {
   const by = await byHand();
-  const read = async (origin: string, path: string) => (await fetch(`${origin}${path}`)).json();
+  const read = async (origin: string, path: string) => (await (await fetch(`${origin}${path}`)).json()) as Record<string, unknown>;
   const local = by.url.replace("127.0.0.1", "localhost");
   for (const origin of [by.url, local]) {
     const server = await read(origin, "/.well-known/oauth-authorization-server");

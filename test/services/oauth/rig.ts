@@ -44,7 +44,8 @@ export async function byHand(): Promise<ByHand> {
         body: JSON.stringify({ client_name: "By hand", redirect_uris: [redirectUri], ...metadata }),
       }),
     );
-  const fields = (given: Fields) => Object.entries(given).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
+  const fields = (given: Fields) =>
+    Object.entries(given).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
   const clientId = String((await register()).body.client_id);
   const asked = {
     response_type: "code",

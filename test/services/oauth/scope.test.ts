@@ -38,11 +38,21 @@ test("a resource is one of this environment's own, as it was called; none means 
   const origin = "http://127.0.0.1:4321";
   expect(resourcesNamed([], origin)).toEqual(["mcp", "v1"]);
   for (const all of [origin, `${origin}/`]) expect(resourcesNamed([all], origin)).toEqual(["mcp", "v1"]);
-  for (const mcp of [`${origin}/mcp`, `${origin}/mcp/`, "HTTP://127.0.0.1:4321/mcp"]) expect(resourcesNamed([mcp], origin)).toEqual(["mcp"]);
+  for (const mcp of [`${origin}/mcp`, `${origin}/mcp/`, "HTTP://127.0.0.1:4321/mcp"])
+    expect(resourcesNamed([mcp], origin)).toEqual(["mcp"]);
   expect(resourcesNamed([`${origin}/v1`], origin)).toEqual(["v1"]);
   expect(resourcesNamed([`${origin}/v1`, `${origin}/mcp`], origin)).toEqual(["mcp", "v1"]);
   const foreign = ["http://127.0.0.1:4322/mcp", "https://127.0.0.1:4321/mcp", "http://localhost:4321/mcp", "http://evil.example/mcp"];
-  for (const wrong of [...foreign, `${origin}/mcp/x`, `${origin}/other`, `${origin}/mcp?x`, `${origin}/mcp#x`, "http://u@127.0.0.1:4321/mcp", "mcp", ""])
+  for (const wrong of [
+    ...foreign,
+    `${origin}/mcp/x`,
+    `${origin}/other`,
+    `${origin}/mcp?x`,
+    `${origin}/mcp#x`,
+    "http://u@127.0.0.1:4321/mcp",
+    "mcp",
+    "",
+  ])
     expect([wrong, resourcesNamed([wrong], origin)]).toEqual([wrong, null]);
   expect(resourcesNamed([`${origin}/mcp`, "http://evil.example/mcp"], origin)).toBeNull();
 });

@@ -35,7 +35,7 @@ export function failureOf(error: unknown): CliFailure {
   if (error instanceof CliFailure) return error;
   if (error instanceof EnvironmentRefused || error instanceof CommandRefused) return new CliFailure(error.refusal, exitOf(error.refusal));
   if (error instanceof EnvironmentUnreachable) {
-    return notReachable(error.dir, error.message, "Start it with: ropewalk up --detach (and look into ropewalk.log in its folder).");
+    return notReachable(error.where, error.message, "Start it with: ropewalk up --detach (and look into ropewalk.log in its folder).");
   }
   if (error instanceof CommanderError) {
     return badInput("usage", error.message.replace(/^error: /, ""), "See: ropewalk --help, or ropewalk COMMAND --help.");

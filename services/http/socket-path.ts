@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join } from "node:path";
+import { socketName } from "./client/find-socket.ts";
 
 /** Socket addresses hold 104 to 108 bytes, depending on the system; a longer path would be cut without a word. */
 export const maxSocketPathBytes = 100;
-const name = "ropewalk.sock";
 
 export type SocketPlace = {
   /** Where the socket itself is. */
@@ -18,7 +18,7 @@ export type SocketPlace = {
 
 /** Where the socket of an environment's folder belongs (decision 41). `env` is the process's. Throws when no path is short enough. */
 export function socketPlace(dir: string, env: NodeJS.ProcessEnv = process.env): SocketPlace {
-  const own = join(realpathSync(dir), name);
+  const own = join(realpathSync(dir), socketName);
   if (fits(own)) return { path: own, link: null, makeFolder: null };
   const file = `ropewalk-${createHash("sha256").update(own).digest("hex").slice(0, 16)}.sock`;
   const runtime = env.XDG_RUNTIME_DIR;
@@ -29,18 +29,6 @@ export function socketPlace(dir: string, env: NodeJS.ProcessEnv = process.env): 
     if (fits(join(folder, file))) return { path: join(folder, file), link: own, makeFolder: folder };
   }
   throw new Error(`no place for a socket has a short enough path (${own} is longer than ${maxSocketPathBytes} bytes)`);
-}
-
-/** Where a client finds the socket of a folder, or null when there is none. */
-export function findSocket(dir: string): string | null {
-  try {
-    const own = join(realpathSync(dir), name);
-    const found = lstatSync(own);
-    if (found.isSymbolicLink()) return resolve(dir, readlinkSync(own));
-    return found.isSocket() ? own : null;
-  } catch {
-    return null;
-  }
 }
 
 const fits = (path: string) => Buffer.byteLength(path) <= maxSocketPathBytes;

@@ -1,12 +1,13 @@
 import type { Refusal } from "../../../schemas/refusal.ts";
 
-/** Nobody listens for this folder, or who does has stopped answering. */
+/** Nobody listens there, or who does has stopped answering. */
 export class EnvironmentUnreachable extends Error {
   override readonly name = "EnvironmentUnreachable";
-  readonly dir: string;
-  constructor(dir: string, message: string, options: { cause?: unknown } = {}) {
+  /** The folder or the address. */
+  readonly where: string;
+  constructor(where: string, message: string, options: { cause?: unknown } = {}) {
     super(message, options);
-    this.dir = dir;
+    this.where = where;
   }
 }
 

@@ -1,8 +1,7 @@
-import type { IncomingMessage } from "node:http";
 import type { ThreadId } from "../../../schemas/ids.ts";
 import { EnvironmentUnreachable } from "./failures.ts";
 import type { FeedLine } from "./feed-line.ts";
-import { call, type Target } from "./request.ts";
+import type { Answered, Transport } from "./transport.ts";
 
 export type FollowOptions = {
   after: number;
@@ -21,8 +20,8 @@ const retryMs = 200;
  * nothing is missed or told twice. Ends by `signal`, or with {@link EnvironmentUnreachable} when nobody listens any more.
  */
 export async function* follow(
-  target: Target,
-  check: (incoming: IncomingMessage) => Promise<void>,
+  transport: Transport,
+  check: (answered: Answered) => Promise<void>,
   options: FollowOptions,
 ): AsyncGenerator<FeedLine> {
   const { signal, thread, patienceMs = 10_000 } = options;
@@ -32,10 +31,10 @@ export async function* follow(
   while (signal?.aborted !== true) {
     try {
       const query = `after=${after}${thread === undefined ? "" : `&thread=${encodeURIComponent(thread)}`}`;
-      const incoming = await call(target, { method: "GET", path: `/feed?${query}`, timeoutMs: silenceMs, signal });
-      await check(incoming);
+      const answered = await transport.call({ method: "GET", path: `/feed?${query}`, timeoutMs: silenceMs, signal }, true);
+      await check(answered);
       lost = null;
-      for await (const line of linesOf(incoming)) {
+      for await (const line of linesOf(answered)) {
         if (line.type !== "progress") after = line.commit;
         if (line.type === "synchronized" && synchronized) continue;
         synchronized ||= line.type === "synchronized";
@@ -52,15 +51,15 @@ export async function* follow(
 }
 
 /** Whole lines only: what was cut off in the middle comes again. Ends quietly when the connection does. */
-async function* linesOf(incoming: IncomingMessage): AsyncGenerator<FeedLine> {
-  const silence = setTimeout(() => incoming.destroy(), silenceMs);
-  // Node's line reader would give out the unfinished rest as a line; every line of the feed ends with its own newline.
+async function* linesOf(answered: Answered): AsyncGenerator<FeedLine> {
+  let silence = setTimeout(answered.drop, silenceMs);
+  // A line reader would give out the unfinished rest as a line; every line of the feed ends with its own newline.
   // The rest is kept in pieces: a large line comes in many, and none of them is to be looked through twice.
   let rest: string[] = [];
-  incoming.setEncoding("utf8");
   try {
-    for await (const chunk of incoming as AsyncIterable<string>) {
-      silence.refresh();
+    for await (const chunk of answered.pieces()) {
+      clearTimeout(silence);
+      silence = setTimeout(answered.drop, silenceMs);
       const [first = "", ...more] = chunk.split("\n");
       rest.push(first);
       for (const next of more) {
@@ -69,12 +68,9 @@ async function* linesOf(incoming: IncomingMessage): AsyncGenerator<FeedLine> {
         if (line !== "") yield JSON.parse(line) as FeedLine;
       }
     }
-  } catch (error) {
-    // Broken off: the caller comes back for the rest. A line that cannot be read would come again.
-    if (error instanceof SyntaxError) throw error;
   } finally {
     clearTimeout(silence);
-    incoming.destroy();
+    answered.drop();
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 import { refusal } from "../../../schemas/refusal.ts";
-import { findSocket } from "../socket-path.ts";
 import { EnvironmentRefused, EnvironmentUnreachable } from "./failures.ts";
-import { http } from "./request.ts";
+import { findSocket } from "./find-socket.ts";
+import { nodeHttp } from "./socket-transport.ts";
 
 const answerMs = 30_000;
 
@@ -14,7 +14,7 @@ export function upgrade(dir: string, protocol: string, path: string, headers: Re
   const socketPath = findSocket(dir);
   if (socketPath === null) return Promise.reject(new EnvironmentUnreachable(dir, `no environment is running on ${dir}`));
   return new Promise((resolve, reject) => {
-    const outgoing = http.request({
+    const outgoing = nodeHttp().request({
       socketPath,
       path,
       headers: { ...headers, connection: "Upgrade", upgrade: protocol },

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { CommandId, RunId } from "../../../schemas/ids.ts";
 import { EnvironmentRefused, EnvironmentUnreachable } from "../../../services/http/client/failures.ts";
+import { findSocket } from "../../../services/http/client/find-socket.ts";
 import { connectLocal } from "../../../services/http/client.ts";
-import { findSocket, maxSocketPathBytes, socketPlace } from "../../../services/http/socket-path.ts";
+import { maxSocketPathBytes, socketPlace } from "../../../services/http/socket-path.ts";
 import { serveEnvironment } from "../../../services/serving.ts";
 import { atEnd, home } from "./rig.ts";
 

@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { clientCaller, startMcp } from "../services/mcp/rig.ts";
 import { bearerRelay } from "../support/bearer-relay.ts";
 import { conformanceScenarios, type Outcome, runConformance } from "../support/conformance.ts";
+import { openDoor } from "../support/door.ts";
+import { OAuthProgram } from "../support/oauth-program.ts";
 import { suiteFixtures } from "./fixtures.ts";
 
 type Row = { scenario: string; product: string; fixtures: string };
@@ -31,9 +33,11 @@ test("the table names every server scenario of the suite once", async () => {
 });
 
 test("ropewalk passes the scenarios that the table says it passes, and no other", async () => {
-  const rig = await startMcp();
-  const port = await bearerRelay(rig.url, rig.let(clientCaller()));
+  const { mcpUrl, pair, errors } = await openDoor();
+  const { code } = await pair();
+  const port = await bearerRelay(new URL(mcpUrl), await new OAuthProgram().pair(mcpUrl, code));
   compare(await runConformance(`http://127.0.0.1:${port}/mcp`), "product");
+  expect(errors).toEqual([]);
 });
 
 test("with the suite's own fixtures offered at the same door, it passes the others too", async () => {

@@ -39,7 +39,7 @@ export const suiteFixtures: McpOffer = {
     }),
     tool("test_sampling", async ({ prompt }, ctx) => {
       const messages = [{ role: "user" as const, content: { type: "text" as const, text: String(prompt) } }];
-      const { content } = await ctx.mcpReq.requestSampling({ messages, maxTokens: 100 });
+      const { content } = await ctx.mcpReq.send({ method: "sampling/createMessage", params: { messages, maxTokens: 100 } });
       return { content: [text(`LLM response: ${JSON.stringify(content)}`)] };
     }),
     tool("test_elicitation", ({ message }, ctx) => asks(ctx, String(message), nameAndAddress)),
@@ -114,8 +114,9 @@ async function tellsProgress(_: unknown, ctx: ServerContext): Promise<CallToolRe
 
 type Form = ElicitRequestFormParams["requestedSchema"];
 
+/** Sent as part of the call: the library's own `elicitInput` is lost where the client's other stream is not open yet. */
 async function asks(ctx: ServerContext, message: string, requestedSchema: Form): Promise<CallToolResult> {
-  const { action, content } = await ctx.mcpReq.elicitInput({ message, requestedSchema });
+  const { action, content } = await ctx.mcpReq.send({ method: "elicitation/create", params: { message, requestedSchema } });
   return { content: [text(`The answer: action=${action}, content=${JSON.stringify(content ?? {})}`)] };
 }
 

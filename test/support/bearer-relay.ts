@@ -9,9 +9,11 @@ import { onTestFinished } from "vitest";
 export async function bearerRelay(to: URL, token: string): Promise<number> {
   const server = createServer((incoming, answer) => {
     const onward = request(
-      { host: to.hostname, port: to.port, method: incoming.method, path: incoming.url, setHost: false },
+      // A connection for each: one that is kept may be closed by the other end just when it is used again.
+      { host: to.hostname, port: to.port, method: incoming.method, path: incoming.url, setHost: false, agent: false },
       (response) => {
         answer.writeHead(response.statusCode ?? 502, response.headers);
+        answer.flushHeaders();
         response.pipe(answer);
       },
     );

@@ -49,12 +49,27 @@ export async function serveNetwork({ config, dir, answer, warn }: NetworkOptions
   const settings = networkSettings(config, dir);
   const server = makeServer(settings);
   const connections = new Connections(server, networkLimits.connections);
+  const ahead = new WeakMap<object, number>();
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const { socket } = incoming;
+    const before = ahead.get(socket) ?? 0;
+    // A piece that held many requests still gives them out after the connection is gone.
+    if (socket.destroyed) return;
+    if (before >= networkLimits.requestsAhead) return void socket.destroy();
+    ahead.set(socket, before + 1);
+    const late = setTimeout(() => socket.destroy(), networkLimits.strangerMs);
+    outgoing.once("close", () => {
+      clearTimeout(late);
+      ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
+    });
+    const isKnown = () => {
+      clearTimeout(late);
+      connections.known(incoming);
+    };
     const guarded = guard(incoming, settings);
     const answered = async (request: Request): Promise<Response> => {
       if (!guarded.ok) return problemResponse(guarded.refusal);
-      const address = addressOf(incoming, settings.publicOrigin !== null);
-      return answer({ request, origin: guarded.origin, address, outgoing, isKnown: () => connections.known(incoming) });
+      return answer({ request, origin: guarded.origin, address: addressOf(incoming, settings.publicOrigin !== null), outgoing, isKnown });
     };
     void getRequestListener(answered, { overrideGlobalObjects: false })(incoming, outgoing);
   });

@@ -20,9 +20,9 @@ const Metadata = z.object({
 /** `POST /oauth/register`: a program says who it is. Nobody has checked what it says, and it may do nothing by it. */
 export function registrationRoutes(oauth: OAuth): Hono<DoorEnv> {
   return new Hono<DoorEnv>().post("/oauth/register", async (c) => {
+    const parsed = Metadata.safeParse(await jsonOf(c));
     const wait = oauth.registrations.take(c.env.address);
     if (wait > 0) return tooOften(c, wait);
-    const parsed = Metadata.safeParse(await jsonOf(c));
     if (!parsed.success) {
       const isAboutRedirects = parsed.error.issues.some(({ path }) => path[0] === "redirect_uris");
       const error = isAboutRedirects ? "invalid_redirect_uri" : "invalid_client_metadata";

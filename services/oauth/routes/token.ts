@@ -10,9 +10,10 @@ import type { OAuth } from "../service.ts";
 /** `POST /oauth/token`: a code for a token. A code is used by the first who comes with it, whether all else is right or not. */
 export function tokenRoutes(oauth: OAuth): Hono<DoorEnv> {
   return new Hono<DoorEnv>().post("/oauth/token", async (c) => {
+    const form = await formOf(c, ["resource"]);
+    // Counted once it is all there: what only drips is the listener's to end, and holds up nobody else from its address.
     const wait = oauth.tokenRequests.take(c.env.address);
     if (wait > 0) return tooOften(c, wait);
-    const form = await formOf(c, ["resource"]);
     if (form === null) return oauthError(c, 400, "invalid_request", "send the fields of a form, each once");
     if (form.get("grant_type") !== "authorization_code")
       return oauthError(c, 400, "unsupported_grant_type", "grant_type must be authorization_code");

@@ -3,6 +3,7 @@ import { AccessKind } from "../../../schemas/access.ts";
 import { EnvironmentId, ProjectId, ThreadId } from "../../../schemas/ids.ts";
 import { limits } from "../../../schemas/limits.ts";
 import { Modes } from "../../../schemas/modes.ts";
+import { RepositoryIdentity } from "../../../schemas/project.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const projectsListed = 100;
@@ -24,7 +25,8 @@ export const orchestratorCapabilities = defineTool({
     }),
     capabilities: z.object({ threadImport: z.boolean(), delegateTask: z.boolean() }),
     providers: z.array(z.object({ provider: z.string(), kind: z.string(), nativeFork: z.string() })),
-    projects: z.array(z.object({ id: ProjectId, name: z.string(), path: z.string() })),
+    /** `repository` is what two environments know the same project by; its name and path are each environment's own. */
+    projects: z.array(z.object({ id: ProjectId, name: z.string(), path: z.string(), repository: RepositoryIdentity.nullable() })),
     limits: z.record(z.string(), z.number()),
   }),
   run(_, context) {
@@ -68,5 +70,5 @@ function projectsOf({ caller, environment, sight }: ToolContext) {
     .list()
     .filter((project) => own === null || project.id === own)
     .slice(0, projectsListed)
-    .map(({ id, name, path }) => ({ id, name, path }));
+    .map(({ id, name, path, repository }) => ({ id, name, path, repository }));
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ProjectId, RunId, ThreadId } from "../../../schemas/ids.ts";
 import { InteractionMode, RuntimeMode } from "../../../schemas/modes.ts";
-import { type AppThread, ThreadStatus } from "../../../schemas/thread.ts";
+import { type AppThread, LinkOrigin, ThreadStatus } from "../../../schemas/thread.ts";
 
 export const ThreadView = z.object({
   threadId: ThreadId,
@@ -16,6 +16,8 @@ export const ThreadView = z.object({
   parentThreadId: ThreadId.nullable(),
   relationshipToParent: z.enum(["fork", "subagent"]).nullable(),
   historyOrigin: z.enum(["native", "v1_import"]),
+  /** The linked environment that started it; null: nobody over a link. */
+  linkOrigin: LinkOrigin.nullable(),
   activeRunId: RunId.nullable(),
   queuedRuns: z.number().int(),
   runs: z.number().int(),
@@ -38,6 +40,7 @@ export function threadView(thread: AppThread): ThreadView {
     parentThreadId: thread.lineage.parentThreadId,
     relationshipToParent: thread.lineage.relationshipToParent,
     historyOrigin: thread.historyOrigin,
+    linkOrigin: thread.linkOrigin,
     activeRunId: thread.activeRunId,
     queuedRuns: thread.queue.length,
     runs: thread.lastOrdinal,

@@ -7,7 +7,7 @@ export const networkLimits = {
   /** What shows no token is small and answered at once: whoever takes longer to send it, or to read the answer, does not mean it. */
   strangerMs: 10_000,
   /** Requests of one connection that are not answered yet. Clients send the next one after an answer; hundreds at once would be work for all. */
-  requestsAhead: 8,
+  requestsAhead: 2,
   /** A whole request: the largest import (64 MiB) over a line of 2 Mbit/s. */
   requestMs: 300_000,
   /** Longer than the minute for which proxies keep a connection, so that it is theirs to close. */

@@ -19,7 +19,7 @@ async function crowdAt(url: string): Promise<{ opened: number; open: number }> {
   });
   const crowd = { opened: 0, open: 0 };
   child.on("message", (news) => Object.assign(crowd, news));
-  await until("all of the crowd are there", () => crowd.opened === 1_100, 30_000);
+  await until("all of the crowd are there", () => crowd.opened === 1_100, 60_000);
   return crowd;
 }
 
@@ -41,22 +41,22 @@ test("a thousand slow, half-open and huge connections do not keep others from be
     expect(await timed("known", "/v1/threads", { authorization: `Bearer ${token}` })).toBe(200);
     expect(await timed("stranger", "/.well-known/oauth-authorization-server", {})).toBe(200);
   }
-  // Alone on a machine it is a fraction of a second, while they come; the rest is room for a machine that is busy.
-  expect(slowest.known).toBeLessThan(10_000);
-  expect(slowest.stranger).toBeLessThan(10_000);
+  // Alone on a machine it is well under a second while they come, and milliseconds then. The rest is room for one that is busy.
+  expect(slowest.known).toBeLessThan(30_000);
+  expect(slowest.stranger).toBeLessThan(30_000);
   // A new program gets in through all of them.
   await new OAuthProgram().pair(mcpUrl, (await pair()).code);
 
   // Whoever has said nothing, or drips its head or its body, is gone within the time that there is for it.
-  await until("only those are left that hear nothing", () => crowd.open <= deaf, networkLimits.headersMs + 15_000);
-}, 60_000);
+  await until("only those are left that hear nothing", () => crowd.open <= deaf, networkLimits.headersMs + 30_000);
+}, 120_000);
 
 test("closing ends in a moment with all of them open", async () => {
   const { url, served } = await openDoor();
   const crowd = await crowdAt(url);
   const began = performance.now();
   await served.close();
-  expect(performance.now() - began).toBeLessThan(networkLimits.closeGraceMs + 2_000);
-  await until("all that hear have heard it", () => crowd.open <= deaf);
+  expect(performance.now() - began).toBeLessThan(networkLimits.closeGraceMs + 10_000);
+  await until("all that hear have heard it", () => crowd.open <= deaf, 30_000);
   await expect(fetch(url)).rejects.toThrow();
-}, 60_000);
+}, 120_000);

@@ -3,7 +3,7 @@
  * A list of names, nothing else; nothing inside imports it.
  */
 export type { CommandEnvelope, PublicCommand, Receipt } from "./schemas/command.ts";
-export type { EnvironmentConfig } from "./schemas/config.ts";
+export type { EnvironmentConfig, HttpConfig } from "./schemas/config.ts";
 export type { Change } from "./schemas/feed.ts";
 export type { Refusal, RefusalCode } from "./schemas/refusal.ts";
 export type { ResultOf } from "./schemas/results.ts";
@@ -28,3 +28,4 @@ export {
   type Health,
   type LinkView,
 } from "./services/runtime/environment-api.ts";
+export { type Served, type ServeOptions, serveEnvironment } from "./services/serving.ts";

@@ -31,6 +31,7 @@ import { type CommitBatch, type Store, StoreFailure } from "./runtime/ports/stor
 import { durableActorRef } from "./runtime/reads/actor-ref.ts";
 import { Commits } from "./runtime/reads/commits.ts";
 import { linkReads } from "./runtime/reads/links.ts";
+import { syncReads } from "./runtime/reads/sync.ts";
 import { threadReads } from "./runtime/reads/threads.ts";
 import { runReads, taskReads, transferReads } from "./runtime/reads/work.ts";
 import { recover } from "./runtime/recovery.ts";
@@ -211,6 +212,7 @@ async function compose(
           commits.changesAfter(commit - 1, 10_000).filter((c) => c.commit === commit),
         ),
       ),
+    sync: syncReads(store, commits),
     get lastCommit() {
       return store.lastCommit;
     },

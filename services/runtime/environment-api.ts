@@ -28,6 +28,7 @@ import type { Task } from "../../schemas/task.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import type { ContextTransfer, TransferStatus } from "../../schemas/transfer.ts";
 import type { LinkAnswer } from "../../schemas/wire.ts";
+import type { ChangedActor, ItemPosition, ItemSize, JournalPlace } from "./ports/store.ts";
 
 /**
  * The library's face of one running environment. Reading is synchronous (the store is local); everything that changes
@@ -72,6 +73,7 @@ export interface Environment {
   /** Calls back with the changes of every commit from now on. Returns how to stop. */
   subscribe(listener: (commit: number, changes: Change[]) => void): () => void;
   readonly lastCommit: number;
+  readonly sync: SyncReads;
   /** What a person should know about this environment's health: set-aside records and effects, link trouble. */
   health(): Health;
   /** Ends it: detaches providers, stops links, closes the store. */
@@ -107,6 +109,29 @@ export interface Threads {
   checkpoints(id: ThreadId, page?: { limit?: number; afterOrdinal?: number }): Checkpoint[];
   transfers(id: ThreadId): ContextTransfer[];
   tasks(id: ThreadId): Task[];
+}
+
+/** A stretch of a thread's history, see runtime/history.ts. */
+export type HistoryPart = { threadId: ThreadId; fromOrdinal: number; toOrdinal: number; inherited: boolean };
+
+/** Reads for views that are kept up to date: bounded ones, of which a caller makes as many as it has time for. */
+export interface SyncReads {
+  /** Calls back at every commit, with nothing read. Returns how to stop. */
+  onCommit(listener: (commit: number) => void): () => void;
+  /** Actors that were changed behind a place of the journal, one entry per event, in order. */
+  changedAfter(place: JournalPlace, limit: number): ChangedActor[];
+  /** Whose items a thread shows: the oldest part first, its own last; empty for an unknown thread. */
+  history(id: ThreadId): HistoryPart[];
+  /** Runs of a thread with ordinals from `from` to `to`. */
+  runs(id: ThreadId, from: number, to: number): Run[];
+  /** Sizes of the newest items of a part, newest first, without loading them. */
+  itemSizes(part: Omit<HistoryPart, "inherited">, limit: number, before?: ItemPosition): ItemSize[];
+  itemsBetween(id: ThreadId, from: ItemPosition, to: ItemPosition): TurnItem[];
+  /** A thread's own items of commits after `commit`. */
+  itemsAfter(id: ThreadId, commit: number, limit: number): TurnItem[];
+  /** Threads that are not deleted, newest first, with their place in the order of making. */
+  threads(page: { limit: number; olderThan?: ThreadId }): { number: number; thread: AppThread }[];
+  threadNumber(id: ThreadId): number;
 }
 
 export interface Runs {

@@ -1,6 +1,6 @@
 import type { ItemId, RunId } from "../../schemas/ids.ts";
 import type { TurnItem } from "../../schemas/item.ts";
-import type { ItemPage, ItemRange } from "../runtime/ports/store.ts";
+import type { ItemPage, ItemRange, ItemSize } from "../runtime/ports/store.ts";
 import type { SetAside } from "./set-aside.ts";
 import type { Statements } from "./statements.ts";
 
@@ -16,6 +16,8 @@ type Stored = {
   body: string;
   commit_seq: number;
 };
+
+type Place = { runOrdinal: number; position: number };
 
 /** Reads turn items, in the order of a thread: by run, then as they came. */
 export class ItemRows {
@@ -44,6 +46,44 @@ export class ItemRows {
             limit,
           );
     return rows.flatMap((row) => this.#parse(row) ?? []);
+  }
+
+  /** What a page would load, newest first: sizes stand in a row's head, so the rows themselves are not read. */
+  sizes(range: ItemRange, limit: number, before?: ItemPage["after"]): ItemSize[] {
+    const { where, values } = within(range, before);
+    return this.#statements.all<ItemSize>(
+      `select run_ordinal as runOrdinal, position, octet_length(body) as bytes from items where ${where}
+       order by run_ordinal desc, position desc limit ?`,
+      ...values,
+      limit,
+    );
+  }
+
+  /** Exactly the items of a thread between two places, both included, as {@link sizes} has named them. */
+  between(threadId: string, from: Place, to: Place): TurnItem[] {
+    return this.#statements
+      .all<Stored>(
+        `select * from items where thread_id = ? and (run_ordinal, position) >= (?, ?) and (run_ordinal, position) <= (?, ?)
+         order by run_ordinal, position`,
+        threadId,
+        from.runOrdinal,
+        from.position,
+        to.runOrdinal,
+        to.position,
+      )
+      .flatMap((row) => this.#parse(row) ?? []);
+  }
+
+  /** Items of one thread that commits after `commit` have brought, in the thread's order; `limit` at most. */
+  ofThreadAfter(threadId: string, commit: number, limit: number): TurnItem[] {
+    return this.#statements
+      .all<Stored>(
+        "select * from items where commit_seq > ? and thread_id = ? order by run_ordinal, position limit ?",
+        commit,
+        threadId,
+        limit,
+      )
+      .flatMap((row) => this.#parse(row) ?? []);
   }
 
   get(id: ItemId): TurnItem | null {
@@ -90,4 +130,14 @@ export class ItemRows {
       body: JSON.parse(row.body) as TurnItem["body"],
     }));
   }
+}
+
+/** One upper bound and one lower one, so that the index goes straight to the first row, however far back it is. */
+function within({ threadId, fromOrdinal, toOrdinal }: ItemRange, before?: Place): { where: string; values: (string | number)[] } {
+  return before === undefined
+    ? { where: "thread_id = ? and run_ordinal between ? and ?", values: [threadId, fromOrdinal, toOrdinal] }
+    : {
+        where: "thread_id = ? and (run_ordinal, position) >= (?, 0) and (run_ordinal, position) < (?, ?)",
+        values: [threadId, fromOrdinal, before.runOrdinal, before.position],
+      };
 }

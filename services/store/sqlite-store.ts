@@ -4,6 +4,7 @@ import type { ActorId, ActorKind, IncarnationId, LinkId, RunId } from "../../sch
 import { type ActorQuery, type CommitBatch, type ItemPage, type ItemRange, isLocalTrouble, type Store } from "../runtime/ports/store.ts";
 import { systemIdentifiers } from "../runtime/system-identifiers.ts";
 import { ActorRows } from "./actor-rows.ts";
+import { ChangeRows } from "./change-rows.ts";
 import { CommitWriter } from "./commit-writer.ts";
 import { storeFailure } from "./failure.ts";
 import { type FileSystemType, prepareFolder } from "./folder.ts";
@@ -68,6 +69,7 @@ export class SqliteStore implements Store {
   readonly #writer: CommitWriter;
   readonly #actors: ActorRows;
   readonly #items: ItemRows;
+  readonly #changes: ChangeRows;
   readonly #records: RecordRows;
   readonly #links: LinkRows;
   #lastCommit: number;
@@ -84,6 +86,7 @@ export class SqliteStore implements Store {
     this.#writer = new CommitWriter(this.#statements);
     this.#actors = new ActorRows(this.#statements, this.#setAside);
     this.#items = new ItemRows(this.#statements, this.#setAside);
+    this.#changes = new ChangeRows(this.#statements);
     this.#records = new RecordRows(this.#statements, this.#setAside);
     this.#links = new LinkRows(this.#statements);
   }
@@ -112,6 +115,10 @@ export class SqliteStore implements Store {
   items = (range: ItemRange, page?: ItemPage) => this.#items.range(range, page);
   item: Store["item"] = (id) => this.#items.get(id);
   itemsAfterCommit = (commit: number, limit: number) => this.#items.afterCommit(commit, limit);
+  itemSizes: Store["itemSizes"] = (...query) => this.#items.sizes(...query);
+  itemsBetween: Store["itemsBetween"] = (...query) => this.#items.between(...query);
+  itemsOfThreadAfter: Store["itemsOfThreadAfter"] = (...query) => this.#items.ofThreadAfter(...query);
+  changedAfter: Store["changedAfter"] = (place, limit) => this.#changes.after(place, limit);
   blob = (digest: string) => this.#records.blob(digest);
   progress = (runId: RunId) => this.#items.progress(runId);
 

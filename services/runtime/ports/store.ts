@@ -121,6 +121,16 @@ export type ItemRange = { threadId: ThreadId; fromOrdinal: number; toOrdinal: nu
 /** A part of a range: after the given item in the direction of reading, `limit` at most. */
 export type ItemPage = { after?: { runOrdinal: number; position: number }; limit?: number; newestFirst?: boolean };
 
+/** Where an item stands in its thread. */
+export type ItemPosition = { runOrdinal: number; position: number };
+/** An item that is not loaded yet: bytes of its record, which holds what is not kept apart. */
+export type ItemSize = ItemPosition & { bytes: number };
+
+/** A place in the journal: before the first event of commit 1 is `{commit: 0, index: 0}`. */
+export type JournalPlace = { commit: number; index: number };
+/** An actor that an event of the journal has changed, with what it is found by now. */
+export type ChangedActor = JournalPlace & { id: ActorId } & Pick<ActorRow, "kind" | "owner" | "peer" | "ordinal">;
+
 /**
  * The environment's truth. Synchronous: one file, one writer. Real driver: `services/store/`; its memory twin is the same
  * code on a database that lives in memory.
@@ -147,6 +157,14 @@ export interface Store {
 
   items(range: ItemRange, page?: ItemPage): TurnItem[];
   item(id: ItemId): TurnItem | null;
+  /** Newest first; `before`: only what is older. */
+  itemSizes(range: ItemRange, limit: number, before?: ItemPosition): ItemSize[];
+  /** Both ends included, oldest first. */
+  itemsBetween(threadId: ThreadId, from: ItemPosition, to: ItemPosition): TurnItem[];
+  /** Of one thread, in its order. */
+  itemsOfThreadAfter(threadId: ThreadId, commit: number, limit: number): TurnItem[];
+  /** One entry for each event that has changed something, in order. */
+  changedAfter(place: JournalPlace, limit: number): ChangedActor[];
   itemsAfterCommit(commit: number, limit: number): { commit: number; item: TurnItem }[];
   blob(digest: string): Uint8Array | null;
   /** Partial text of a running run's unfinished item; not a commit of its own, not synced, left out while the disk is full. */

@@ -12,4 +12,5 @@ export const catalogue: Readonly<Record<string, () => Promise<Bench>>> = {
   "start-up": async () => (await import("./benches/start-up.ts")).startUp,
   memory: async () => (await import("./benches/memory.ts")).memory,
   stalls: async () => (await import("./benches/stalls.ts")).stalls,
+  wire: async () => (await import("./benches/wire.ts")).wire,
 };

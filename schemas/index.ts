@@ -19,6 +19,7 @@ export {
 export { EnvironmentConfig, HttpConfig, ProviderConfig } from "./config.ts";
 export { Effect, type EffectKind, EffectRequest, EffectState } from "./effect.ts";
 export type { Emission, OutgoingNotice, Tell } from "./emission.ts";
+export { EnvironmentPatch, EnvironmentSnapshot, LinkLine, OlderThreads, ThreadLine } from "./environment-view.ts";
 export { stamp, type Unstamped } from "./events/common.ts";
 export { LinkCreated, LinkEvent } from "./events/link.ts";
 export { RunCreated, RunEvent } from "./events/run.ts";
@@ -70,6 +71,7 @@ export {
   LinkStatus,
   PublicKey,
 } from "./link.ts";
+export { EnvironmentLiveLine, ThreadLiveLine } from "./live.ts";
 export { broadestModes, defaultModes, escalation, InteractionMode, Modes, narrower, RuntimeMode } from "./modes.ts";
 export { Project, RepositoryIdentity } from "./project.ts";
 export {
@@ -112,6 +114,19 @@ export {
   ThreadStatus,
   Workspace,
 } from "./thread.ts";
+export {
+  ItemView,
+  OlderTurns,
+  RunView,
+  TaskView,
+  ThreadFacts,
+  ThreadPatch,
+  ThreadSnapshot,
+  ThreadState,
+  TransferView,
+  TurnView,
+  ViewText,
+} from "./thread-view.ts";
 export {
   ContextSourcePoint,
   ContextTransfer,

@@ -16,7 +16,7 @@ import { packageVersion } from "./runtime/version.ts";
 
 export type NetworkDoorOptions = {
   config: HttpConfig;
-  api: Pick<HttpAppOptions, "maxBodyBytes" | "heartbeatMs" | "progressMs">;
+  api: Pick<HttpAppOptions, "maxBodyBytes" | "heartbeatMs" | "progressMs" | "coalesceMs">;
   onError(error: Error): void;
   warn(facts: object, text: string): void;
 };

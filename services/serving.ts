@@ -9,7 +9,7 @@ import type { Clock } from "./runtime/ports/clock.ts";
 import { systemClock } from "./runtime/system-clock.ts";
 import { packageVersion } from "./runtime/version.ts";
 
-export type ServeOptions = Pick<LocalServerOptions, "maxBodyBytes" | "heartbeatMs" | "progressMs" | "shutdown" | "onError"> & {
+export type ServeOptions = Pick<LocalServerOptions, "maxBodyBytes" | "heartbeatMs" | "progressMs" | "coalesceMs" | "shutdown" | "onError"> & {
   /** Members that replace those of `http` in `config.json`; null: nobody listens on the network. */
   http?: HttpConfig | null;
   /** Told of what a person should know, e.g. that the port is another than before. */

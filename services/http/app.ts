@@ -15,6 +15,7 @@ import { itemRoutes } from "./routes/items.ts";
 import { linkRoutes } from "./routes/links.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { shutdownRoutes } from "./routes/shutdown.ts";
+import { syncRoutes } from "./routes/sync.ts";
 import { taskRoutes } from "./routes/tasks.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { transferRoutes } from "./routes/transfers.ts";
@@ -27,6 +28,8 @@ export type HttpAppOptions = Callers & {
   heartbeatMs?: number;
   /** How often a feed of a thread looks at the unfinished text of its run; default 150 ms. */
   progressMs?: number;
+  /** What changes within this time after a patch of a live view goes together with the next one; default 250 ms. */
+  coalesceMs?: number;
   /** Ends open feeds. */
   signal?: AbortSignal;
   /** What `POST /v1/shutdown` does; without it nobody can end the environment this way. */
@@ -72,6 +75,11 @@ export function routesOf(environment: Environment, options: HttpAppOptions = {})
     ...feedRoutes(environment, {
       heartbeatMs: options.heartbeatMs ?? 15_000,
       progressMs: options.progressMs ?? 150,
+      signal: options.signal ?? new AbortController().signal,
+    }),
+    ...syncRoutes(environment, {
+      heartbeatMs: options.heartbeatMs ?? 15_000,
+      coalesceMs: options.coalesceMs ?? 250,
       signal: options.signal ?? new AbortController().signal,
     }),
     ...(options.shutdown === undefined ? [] : shutdownRoutes(options.shutdown)),

@@ -3,6 +3,7 @@ import { AccessKind } from "../../schemas/access.ts";
 import { Checkpoint } from "../../schemas/checkpoint.ts";
 import { ClientView, PairingOffer, PairingRequest } from "../../schemas/client.ts";
 import { ForkPoint, PublicCommand } from "../../schemas/command.ts";
+import { EnvironmentPatch, EnvironmentSnapshot, LinkLine, OlderThreads, ThreadLine } from "../../schemas/environment-view.ts";
 import { Change } from "../../schemas/feed.ts";
 import { ContextHandoff, HandoffBudget, LeftOut } from "../../schemas/handoff.ts";
 import {
@@ -37,6 +38,19 @@ import { Attempt, OpenPlan, OpenRequest, Run, StartPlan } from "../../schemas/ru
 import { LateAnswer, Task, TaskStatus } from "../../schemas/task.ts";
 import { Digest, MessageText, Timestamp, Title } from "../../schemas/text.ts";
 import { AppThread, AppThreadLineage, InheritedPoint, LinkOrigin, StablePoint, ThreadMark, Workspace } from "../../schemas/thread.ts";
+import {
+  ItemView,
+  OlderTurns,
+  RunView,
+  TaskView,
+  ThreadFacts,
+  ThreadPatch,
+  ThreadSnapshot,
+  ThreadState,
+  TransferView,
+  TurnView,
+  ViewText,
+} from "../../schemas/thread-view.ts";
 import { ContextSourcePoint, ContextTransfer, ContextTransferResolution, ResultOutcome, TransferStatus } from "../../schemas/transfer.ts";
 import { LinkAnswer } from "../../schemas/wire.ts";
 
@@ -65,5 +79,7 @@ export const vocabulary: Readonly<Record<string, z.ZodType>> = {
   ...{ ContextHandoff, HandoffBudget, LeftOut, Task, TaskStatus, LateAnswer },
   ...{ Link, LinkPosition, LinkPositions, LinkAnswer, Grant, Project, RepositoryIdentity },
   ...{ Coverage, NativeRef, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread },
+  ...{ ThreadSnapshot, ThreadPatch, OlderTurns, ThreadFacts, ThreadState, TurnView, RunView, ItemView, ViewText, TransferView, TaskView },
+  ...{ EnvironmentSnapshot, EnvironmentPatch, OlderThreads, ThreadLine, LinkLine },
   ...{ ClientView, PairingOffer, PairingRequest, PublicCommand, ForkPoint, ImportRequest, ImportMessage },
 };

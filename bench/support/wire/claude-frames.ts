@@ -37,7 +37,10 @@ function frames({ text, commands, tool }: WireTurn): ClaudeFrame[] {
   const called = (name: string, input: Record<string, unknown>, result: string): ClaudeFrame[] => {
     const id = `toolu_${randomUUID()}`;
     const content: Block[] = [{ type: "tool_result", tool_use_id: id, content: result, is_error: false }];
-    return [said([{ type: "tool_use", id, name, input }]), { type: "user", session_id, uuid: randomUUID(), message: { role: "user", content } }];
+    return [
+      said([{ type: "tool_use", id, name, input }]),
+      { type: "user", session_id, uuid: randomUUID(), message: { role: "user", content } },
+    ];
   };
   return [
     said([{ type: "text", text }]),
@@ -68,7 +71,13 @@ function replay(stream: readonly ClaudeFrame[], { sink, turnRef }: Given): void 
 
 function bodyOf({ name, input }: Extract<Block, { type: "tool_use" }>, result: Extract<Block, { type: "tool_result" }>): ItemBody {
   if (name === "Bash")
-    return { kind: "command", command: String(input.command), cwd: null, exitCode: result.is_error ? null : 0, output: { text: result.content } };
+    return {
+      kind: "command",
+      command: String(input.command),
+      cwd: null,
+      exitCode: result.is_error ? null : 0,
+      output: { text: result.content },
+    };
   const given = { text: JSON.stringify(input) };
   return { kind: "tool_call", tool: name, arguments: given, result: { text: result.content }, ok: !result.is_error };
 }

@@ -39,23 +39,16 @@ function appServer(next: () => WireTurn): AppServerChild {
 
 function answer({ id, method, params = {} }: Frame, say: (frame: object) => void, next: () => WireTurn): void {
   const threadId = (params.threadId as string | undefined) ?? randomUUID();
-  switch (method) {
-    case "initialize":
-      return say({ id, result: { userAgent: "ropewalk/0.171.0", platformFamily: "unix", platformOs: "linux" } });
-    case "thread/start":
-    case "thread/resume": {
-      const { cwd, approvalPolicy } = params;
-      const thread = { id: threadId, historyMode: "paginated", status: { type: "idle" }, cwd, turns: [] };
-      return say({ id, result: { thread, model: "some-model", cwd, approvalPolicy, sandbox: sandboxOf(params.sandbox) } });
-    }
-    case "turn/start":
-      return play(threadId, id, say, next());
-    case "thread/unsubscribe":
-      say({ id, result: { status: "unsubscribed" } });
-      return say({ method: "thread/closed", params: { threadId } });
-    default:
-      if (id !== undefined) say({ id, result: {} });
-  }
+  if (method === "initialize") say({ id, result: { userAgent: "ropewalk/0.171.0", platformFamily: "unix", platformOs: "linux" } });
+  else if (method === "thread/start" || method === "thread/resume") {
+    const { cwd, approvalPolicy } = params;
+    const thread = { id: threadId, historyMode: "paginated", status: { type: "idle" }, cwd, turns: [] };
+    say({ id, result: { thread, model: "some-model", cwd, approvalPolicy, sandbox: sandboxOf(params.sandbox) } });
+  } else if (method === "turn/start") play(threadId, id, say, next());
+  else if (method === "thread/unsubscribe") {
+    say({ id, result: { status: "unsubscribed" } });
+    say({ method: "thread/closed", params: { threadId } });
+  } else if (id !== undefined) say({ id, result: {} });
 }
 
 const sandboxOf = (given: unknown) =>

@@ -1,5 +1,12 @@
 import { connect, type Socket } from "node:net";
-import { type BrotliDecompress, createBrotliDecompress, createGunzip, createZstdDecompress, type Gunzip, type ZstdDecompress } from "node:zlib";
+import {
+  type BrotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createZstdDecompress,
+  type Gunzip,
+  type ZstdDecompress,
+} from "node:zlib";
 
 /**
  * One HTTP/1.1 response read off a bare socket: every byte that arrives is counted, status line, headers and framing

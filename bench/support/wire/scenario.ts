@@ -35,7 +35,11 @@ function turn(n: number, text: string, size: { commands: number; resultBytes: nu
     command: `npm test -- part-${i + 1}`,
     output: filled(`turn ${n + 1}, part ${i + 1}: checked case`, outputBytes),
   }));
-  const tool = { name: "search_files", arguments: { pattern: "comment" }, result: filled(`turn ${n + 1}: found in file`, size.resultBytes) };
+  const tool = {
+    name: "search_files",
+    arguments: { pattern: "comment" },
+    result: filled(`turn ${n + 1}: found in file`, size.resultBytes),
+  };
   return { message: `Please do step ${n + 1} of the plan.`, text, commands, tool };
 }
 

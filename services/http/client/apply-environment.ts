@@ -4,7 +4,13 @@ import { withRecords } from "./apply-records.ts";
 /** A client's view of an environment after a patch, as {@link applyThreadPatch} for a thread's. */
 export function applyEnvironmentPatch(view: EnvironmentSnapshot, patch: EnvironmentPatch): EnvironmentSnapshot {
   if (patch.commit < view.commit) return view;
-  return { ...view, commit: patch.commit, ...withThreads(view, patch), ...withTasks(view, patch), ...withRecords("links", view.links, patch.links) };
+  return {
+    ...view,
+    commit: patch.commit,
+    ...withThreads(view, patch),
+    ...withTasks(view, patch),
+    ...withRecords("links", view.links, patch.links),
+  };
 }
 
 /** The view with an older page behind it, as it was asked for with the view's `olderThan`. */

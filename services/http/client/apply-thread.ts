@@ -10,7 +10,8 @@ export function applyThreadPatch(view: ThreadSnapshot, patch: ThreadPatch): Thre
   if (patch.commit < view.commit) return view;
   const { unfinished } = patch;
   const { unfinished: before, ...rest } = view;
-  const text = unfinished === undefined ? before : unfinished === null ? null : (before ?? "").slice(0, unfinished.keep ?? 0) + unfinished.text;
+  const text =
+    unfinished === undefined ? before : unfinished === null ? null : (before ?? "").slice(0, unfinished.keep ?? 0) + unfinished.text;
   return {
     ...rest,
     commit: patch.commit,

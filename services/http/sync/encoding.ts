@@ -1,14 +1,14 @@
 import {
   type BrotliCompress,
+  brotliCompress,
   constants,
   createBrotliCompress,
   createGzip,
   createZstdCompress,
   type Gzip,
-  brotliCompress,
   gzip,
-  zstdCompress,
   type ZstdCompress,
+  zstdCompress,
 } from "node:zlib";
 
 /** How a body is compressed; null: as it stands. */
@@ -129,7 +129,11 @@ const flushOf = { br: constants.BROTLI_OPERATION_FLUSH, zstd: constants.ZSTD_e_f
 function streamOf(encoding: Exclude<Encoding, null>): BrotliCompress | Gzip | ZstdCompress {
   const { BROTLI_PARAM_MODE, BROTLI_MODE_TEXT, BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN } = constants;
   if (encoding === "br") {
-    const params = { [BROTLI_PARAM_MODE]: BROTLI_MODE_TEXT, [BROTLI_PARAM_QUALITY]: open < fewConnections ? 11 : 5, [BROTLI_PARAM_LGWIN]: 17 };
+    const params = {
+      [BROTLI_PARAM_MODE]: BROTLI_MODE_TEXT,
+      [BROTLI_PARAM_QUALITY]: open < fewConnections ? 11 : 5,
+      [BROTLI_PARAM_LGWIN]: 17,
+    };
     return createBrotliCompress({ params });
   }
   if (encoding === "zstd")

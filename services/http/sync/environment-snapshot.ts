@@ -15,7 +15,10 @@ export async function environmentSnapshot(environment: Environment, limit: numbe
     const began = environment.lastCommit;
     const changes = new EnvironmentChanges(environment, began);
     const { threads, olderThan } = await olderThreads(environment, limit);
-    const tasks = environment.tasks.list({ open: true, limit: bounds.tasks }).map(taskView).sort((a, b) => (a.id < b.id ? -1 : 1));
+    const tasks = environment.tasks
+      .list({ open: true, limit: bounds.tasks })
+      .map(taskView)
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
     const links = environment.links.list().map(linkLine);
     const view: EnvironmentSnapshot = {
       commit: began,

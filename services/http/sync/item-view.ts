@@ -20,7 +20,14 @@ export function itemView(item: TurnItem): ItemView {
       return { ...about, kind: body.kind, content: aside(body.content) };
     case "command": {
       const [command, cut] = shortened(body.command);
-      return { ...about, kind: body.kind, command, ...(body.exitCode !== 0 && { exitCode: body.exitCode }), output: aside(body.output), ...cut };
+      return {
+        ...about,
+        kind: body.kind,
+        command,
+        ...(body.exitCode !== 0 && { exitCode: body.exitCode }),
+        output: aside(body.output),
+        ...cut,
+      };
     }
     case "file_change": {
       const cut = body.changes.length > filesShown ? { cut: true } : {};

@@ -12,7 +12,12 @@ export type HistoryPage = { parts: ShownPart[]; olderThan: ItemId | null };
 export type Place = { threadId: ThreadId } & ItemPosition;
 
 /** The newest items of a history, or those before `before`, as many as the bounds allow; of commits up to that of the call. */
-export async function readPage(environment: Environment, history: readonly HistoryPart[], limit: number, before?: Place): Promise<HistoryPage> {
+export async function readPage(
+  environment: Environment,
+  history: readonly HistoryPart[],
+  limit: number,
+  before?: Place,
+): Promise<HistoryPage> {
   const last = before === undefined ? history.length - 1 : history.findIndex(({ threadId }) => threadId === before.threadId);
   const items = new Map<HistoryPart, ShownItem[]>();
   let [count, bytes] = [0, 0];

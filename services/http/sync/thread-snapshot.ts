@@ -52,7 +52,11 @@ export async function olderTurns(environment: Environment, id: ThreadId, before:
   const part = history.find(({ threadId }) => threadId === before.threadId);
   if (part === undefined || before.runOrdinal > part.toOrdinal) return null;
   const page = await readPage(environment, history, limit, before);
-  return { commit: environment.lastCommit, turns: turnsIn(environment, page), ...(page.olderThan !== null && { olderThan: page.olderThan }) };
+  return {
+    commit: environment.lastCommit,
+    turns: turnsIn(environment, page),
+    ...(page.olderThan !== null && { olderThan: page.olderThan }),
+  };
 }
 
 function turnsIn(environment: Environment, page: HistoryPage): TurnView[] {

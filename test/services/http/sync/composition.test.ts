@@ -28,8 +28,7 @@ class Watcher {
 
   /** Connects with what it has, reads what it missed, and leaves. */
   async visit(life: RandomLife): Promise<void> {
-    const lines =
-      this.id === null ? followEnvironment(life.env, this.#view.commit) : followThread(life.env, this.id, this.#view.commit);
+    const lines = this.id === null ? followEnvironment(life.env, this.#view.commit) : followThread(life.env, this.id, this.#view.commit);
     for (const line of await lines.until(isSynchronized)) this.#take(line);
     await lines.close();
   }
@@ -109,7 +108,8 @@ test("a snapshot at a commit and the patches after it are the snapshot at any la
       for (const [n, group] of groups.entries()) {
         await life.live([group]);
         // Each comes back in its own time; who is new begins now.
-        for (const [w, watcher] of watchers.entries()) if (((rhythm[(n + w) % rhythm.length] ?? 0) + w) % 3 === 0) await watcher.visit(life);
+        for (const [w, watcher] of watchers.entries())
+          if (((rhythm[(n + w) % rhythm.length] ?? 0) + w) % 3 === 0) await watcher.visit(life);
         const newest = life.threads.at(-1) as ThreadId;
         if (followers.length < 4 && !followers.some(({ id }) => id === newest))
           followers.push(await Follower.begin(life, newest, (rhythm[n % rhythm.length] ?? 0) * 15));

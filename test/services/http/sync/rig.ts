@@ -1,10 +1,10 @@
 import type { ThreadId } from "../../../../schemas/ids.ts";
 import { EnvironmentLiveLine, ThreadLiveLine } from "../../../../schemas/live.ts";
-import type { Environment } from "../../../../services/runtime/environment-api.ts";
-import { EnvironmentChanges } from "../../../../services/http/sync/environment-changes.ts";
 import { lineEncoder } from "../../../../services/http/sync/encoding.ts";
-import { liveStream, type LiveSettings, type LiveSource } from "../../../../services/http/sync/live.ts";
+import { EnvironmentChanges } from "../../../../services/http/sync/environment-changes.ts";
+import { type LiveSettings, type LiveSource, liveStream } from "../../../../services/http/sync/live.ts";
 import { threadSource } from "../../../../services/http/sync/thread-live.ts";
+import type { Environment } from "../../../../services/runtime/environment-api.ts";
 
 /** A live connection without HTTP in between, read line by line; every line is what the schema says. */
 export class Lines<L extends { type: string; commit: number }> {
@@ -41,11 +41,20 @@ export class Lines<L extends { type: string; commit: number }> {
   }
 }
 
-export function followThread(environment: Environment, id: ThreadId, after: number, settings: Partial<LiveSettings> = {}): Lines<ThreadLiveLine> {
+export function followThread(
+  environment: Environment,
+  id: ThreadId,
+  after: number,
+  settings: Partial<LiveSettings> = {},
+): Lines<ThreadLiveLine> {
   return new Lines(environment, threadSource(environment, id, after), settings, (line) => ThreadLiveLine.parse(line));
 }
 
-export function followEnvironment(environment: Environment, after: number, settings: Partial<LiveSettings> = {}): Lines<EnvironmentLiveLine> {
+export function followEnvironment(
+  environment: Environment,
+  after: number,
+  settings: Partial<LiveSettings> = {},
+): Lines<EnvironmentLiveLine> {
   return new Lines(environment, new EnvironmentChanges(environment, after), settings, (line) => EnvironmentLiveLine.parse(line));
 }
 

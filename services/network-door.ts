@@ -3,11 +3,13 @@ import type { Caller } from "../schemas/command.ts";
 import type { HttpConfig } from "../schemas/config.ts";
 import { refusal } from "../schemas/refusal.ts";
 import { createHttpApp, type HttpAppOptions } from "./http/app.ts";
+import { readJson } from "./http/body.ts";
 import { networkLimits } from "./http/network/limits.ts";
 import { type NetworkRequest, type NetworkServer, serveNetwork } from "./http/network/listener.ts";
 import { OpenRequests } from "./http/network/open-requests.ts";
 import { problemResponse } from "./http/problem.ts";
 import { bearerToken } from "./mcp/bearer.ts";
+import type { McpOffer } from "./mcp/offer.ts";
 import { createOAuthApp } from "./oauth/app.ts";
 import { resourceMetadataUrl } from "./oauth/routes/metadata.ts";
 import type { OAuth } from "./oauth/service.ts";
@@ -17,6 +19,8 @@ import { packageVersion } from "./runtime/version.ts";
 export type NetworkDoorOptions = {
   config: HttpConfig;
   api: Pick<HttpAppOptions, "maxBodyBytes" | "heartbeatMs" | "progressMs" | "coalesceMs">;
+  /** Tools of the embedding program, beside the environment's own. */
+  offer?: McpOffer | undefined;
   onError(error: Error): void;
   warn(facts: object, text: string): void;
 };
@@ -28,6 +32,7 @@ export type NetworkDoor = {
 
 /** The listener on the network: OAuth for whoever comes, the API and the tools for those that somebody vouches for (0104). */
 export async function openNetworkDoor(environment: Environment, oauth: OAuth, options: NetworkDoorOptions): Promise<NetworkDoor> {
+  const { maxBodyBytes } = options.api;
   const ending = new AbortController();
   const origins = new WeakMap<Request, string>();
   const open = new OpenRequests(networkLimits.requestsPerCaller);
@@ -54,6 +59,9 @@ export async function openNetworkDoor(environment: Environment, oauth: OAuth, op
       { authenticate: (request) => callerOf(bearerToken(request), "mcp") },
       {
         version: packageVersion(),
+        readBody: readJson,
+        ...(maxBodyBytes !== undefined && { maxBodyBytes: maxBodyBytes + wrappingBytes }),
+        ...(options.offer !== undefined && { offer: options.offer }),
         challenge: challenge("mcp"),
         signal: ending.signal,
         onError: (error) => options.onError(error instanceof Error ? error : new Error(String(error))),
@@ -122,6 +130,9 @@ export async function openNetworkDoor(environment: Environment, oauth: OAuth, op
     return beside.localUrl;
   }
 }
+
+/** What the protocol puts around an import. */
+const wrappingBytes = 1024 * 1024;
 
 const isBelow = (path: string, top: string) => path === top || path.startsWith(`${top}/`);
 

@@ -1,6 +1,7 @@
 import type { HttpConfig } from "../schemas/config.ts";
 import { clientRoutes } from "./http/routes/clients.ts";
 import type { LocalServer, LocalServerOptions } from "./http/server.ts";
+import type { McpOffer } from "./mcp/offer.ts";
 import type { NetworkDoor } from "./network-door.ts";
 import { OAuth } from "./oauth/service.ts";
 import { loadOrCreateConfig } from "./runtime/config-file.ts";
@@ -9,9 +10,14 @@ import type { Clock } from "./runtime/ports/clock.ts";
 import { systemClock } from "./runtime/system-clock.ts";
 import { packageVersion } from "./runtime/version.ts";
 
-export type ServeOptions = Pick<LocalServerOptions, "maxBodyBytes" | "heartbeatMs" | "progressMs" | "coalesceMs" | "shutdown" | "onError"> & {
+export type ServeOptions = Pick<
+  LocalServerOptions,
+  "maxBodyBytes" | "heartbeatMs" | "progressMs" | "coalesceMs" | "shutdown" | "onError"
+> & {
   /** Members that replace those of `http` in `config.json`; null: nobody listens on the network. */
   http?: HttpConfig | null;
+  /** Tools of the embedding program, served at `/mcp` beside the environment's own. */
+  offer?: McpOffer;
   /** Told of what a person should know, e.g. that the port is another than before. */
   warn?: (facts: object, text: string) => void;
   /** By which codes and tokens run out; default the machine's. */
@@ -31,9 +37,10 @@ export type Served = LocalServer & {
 export async function serveEnvironment(environment: Environment, options: ServeOptions = {}): Promise<Served> {
   const loaded = loadOrCreateConfig(environment.dir);
   if (!loaded.ok) throw new CommandRefused(loaded.refusal);
-  const { onError = () => {}, warn = () => {}, clock = systemClock, http: replaced, ...given } = options;
+  const { onError = () => {}, warn = () => {}, clock = systemClock, http: replaced, offer, shutdown, ...given } = options;
   const http = replaced === undefined ? loaded.config.http : replaced && { ...loaded.config.http, ...replaced };
   const maxBodyBytes = given.maxBodyBytes ?? loaded.config.limits.importRequestBytes;
+  // What both doors have. Ending the environment is not in it: that is for the socket.
   const api = { ...given, ...(maxBodyBytes !== undefined && { maxBodyBytes }) };
   const oauth = new OAuth({ dir: environment.dir, environmentId: environment.id, environmentName: environment.name, clock });
 
@@ -41,7 +48,7 @@ export async function serveEnvironment(environment: Environment, options: ServeO
   const door = http === null ? null : await open(http ?? {});
   async function open(config: HttpConfig): Promise<NetworkDoor> {
     const { openNetworkDoor } = await import("./network-door.ts");
-    return openNetworkDoor(environment, oauth, { config, api, onError, warn });
+    return openNetworkDoor(environment, oauth, { config, api, offer, onError, warn });
   }
   const url = door?.url ?? null;
   try {
@@ -52,7 +59,13 @@ export async function serveEnvironment(environment: Environment, options: ServeO
       list: () => oauth.list(),
       revoke: (id) => oauth.revoke(id),
     });
-    const local = await serveLocal(environment, { ...api, onError, onUpgrade, routes: clients });
+    const local = await serveLocal(environment, {
+      ...api,
+      ...(shutdown !== undefined && { shutdown }),
+      onError,
+      onUpgrade,
+      routes: clients,
+    });
     return {
       socket: local.socket,
       url,

@@ -5,8 +5,8 @@ import { InteractionMode, type Modes, narrower, RuntimeMode } from "../../schema
 /** What a program asks for: kinds of access, and modes at most. Null: whatever it is given. */
 export type Wish = { access: AccessKind[] | null; runtimeMode: RuntimeMode | null; interactionMode: InteractionMode | null };
 
-export const runtimeScope = (mode: RuntimeMode) => `runtime:${mode}`;
-export const interactionScope = (mode: InteractionMode) => `interaction:${mode}`;
+const runtimeScope = (mode: RuntimeMode) => `runtime:${mode}`;
+const interactionScope = (mode: InteractionMode) => `interaction:${mode}`;
 
 /** Each word of `scope` that can be asked for: the kinds of access, and the modes. */
 export const accessScopes: readonly string[] = AccessKind.options;

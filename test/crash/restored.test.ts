@@ -10,9 +10,9 @@ import type { Memory } from "../../services/cli/demo/story/step.ts";
 import { story } from "../../services/cli/demo/story/story.ts";
 import { wordsWith } from "../../services/cli/demo/story/words.ts";
 import { createEnvironment } from "../../services/environment.ts";
-import { serveEnvironment } from "../../services/serving.ts";
 import { connectLocal } from "../../services/http/client.ts";
 import type { Environment } from "../../services/runtime/environment-api.ts";
+import { serveEnvironment } from "../../services/serving.ts";
 import { until } from "../support/environments.ts";
 import { TestNats } from "../support/nats.ts";
 

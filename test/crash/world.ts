@@ -11,9 +11,9 @@ import type { Side, SideName, Stage } from "../../services/cli/demo/story/stage.
 import { type StepTold, tellStory } from "../../services/cli/demo/story/story.ts";
 import { wordsWith } from "../../services/cli/demo/story/words.ts";
 import { createEnvironment } from "../../services/environment.ts";
-import { serveEnvironment } from "../../services/serving.ts";
 import { connectLocal, type LocalClient } from "../../services/http/client.ts";
 import type { LinkView } from "../../services/runtime/environment-api.ts";
+import { serveEnvironment } from "../../services/serving.ts";
 import type { Point } from "./boundary.ts";
 import { type EndState, endStateOf } from "./end-state.ts";
 

@@ -2,11 +2,10 @@ import { z } from "zod";
 import { type ClientGrant, ClientView, PairingOffer, PairingRequest } from "../../../schemas/client.ts";
 import { ClientId } from "../../../schemas/ids.ts";
 import { refusal } from "../../../schemas/refusal.ts";
-import { parseBody } from "../../runtime/json-text.ts";
-import { readBytes } from "../body.ts";
+import { readJson } from "../body.ts";
 import { found, parsed } from "../input.ts";
 import { type Route, route } from "../route.ts";
-import { HttpRefusal, invalid } from "../statuses.ts";
+import { HttpRefusal } from "../statuses.ts";
 
 /** What lets programs in; the composition root hands it in. */
 export type ClientDoor = {
@@ -45,9 +44,7 @@ export function clientRoutes(door: ClientDoor): Route[] {
       body: PairingRequest,
       answer: { kind: "json", schema: PairingOffer },
       async handle({ request }) {
-        const body = parseBody(await readBytes(request, maxRequestBytes));
-        if (!body.ok) throw invalid(body.reason, body.message, "Send one JSON document; nothing was done.");
-        const asked = parsed(PairingRequest, body.value, "body");
+        const asked = parsed(PairingRequest, await readJson(request, maxRequestBytes), "body");
         const { url } = door;
         if (url === null) throw new HttpRefusal(notListening);
         return { ...door.pair(asked), url: `${url}/v1`, mcpUrl: `${url}/mcp` };

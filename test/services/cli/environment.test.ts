@@ -10,7 +10,7 @@ test("up on an empty folder makes an environment, says where it listens, keeps o
   const box = world(null);
   const up = await box.up();
   expect(up.stdout()).toMatch(
-    /^\S+ is up \(env:[0-9a-f-]{36}\); stop it with Ctrl-C\nfolder +\S+\nlistens +\S+ropewalk\.sock \(this user only\)\n$/,
+    /^\S+ is up \(env:[0-9a-f-]{36}\); stop it with Ctrl-C\nfolder +\S+\nlistens +\S+ropewalk\.sock \(this user only\)\nprograms +come in at http:\/\/127\.0\.0\.1:\d+ when let in: ropewalk client add\n$/,
   );
   expect(statSync(join(box.dir, "ropewalk.sock")).mode & 0o777).toBe(0o600);
   expect(statSync(join(box.dir, "config.json")).mode & 0o777).toBe(0o600);

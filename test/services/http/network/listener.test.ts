@@ -61,12 +61,17 @@ test("switched off, nobody listens, and no code is made for a door that is not t
 });
 
 test("what only this machine's user may do is not there on the network, whatever the token", async () => {
-  const { url, mcpUrl, pair } = await openDoor();
+  let ended = 0;
+  const shutdown = () => {
+    ended += 1;
+  };
+  const { url, mcpUrl, pair } = await openDoor({}, { shutdown });
   const token = await new OAuthProgram({ everywhere: true }).pair(mcpUrl, (await pair({ access: ["reads", "writes_environment"] })).code);
   const headers = { authorization: `Bearer ${token}` };
   expect((await fetch(`${url}/v1/clients`, { headers })).status).toBe(404);
   for (const path of ["/v1/clients/pairing", "/v1/shutdown", "/v1/clients/client:x/revoke"])
     expect((await fetch(`${url}${path}`, { method: "POST", headers, body: "{}" })).status).toBe(404);
+  expect(ended).toBe(0);
 });
 
 test("agents of this machine find their tools at a loopback address, also beside TLS, and nobody else is served there", async () => {

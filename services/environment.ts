@@ -202,7 +202,7 @@ async function compose(
         })),
     },
     publicKey: keys.keys.publicKey,
-    idsFrom: (noun, beginning, limit) => store.idsFrom(noun, beginning, limit),
+    idsFrom: (...query) => store.idsFrom(...query),
     actor: (id) => durableActorRef(store, commits, id, (command) => void door.dispatch(command)),
     changes: (after, limit) => commits.changesAfter(after, limit),
     subscribe: (listener) =>

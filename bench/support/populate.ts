@@ -29,7 +29,7 @@ const itemOf = (threadId: ThreadId, runId: RunId | null, runOrdinal: number, tex
 });
 
 /** A thread of `count` completed runs, written through the store's own commits as its machines would have left it. */
-export async function threadOfRuns(dir: string, count: number): Promise<ThreadId> {
+export async function threadOfRuns(dir: string, count: number, itemsPerRun = 1): Promise<ThreadId> {
   const threadId = await template(dir, 2);
   const store = openStore(dir);
   try {
@@ -42,7 +42,11 @@ export async function threadOfRuns(dir: string, count: number): Promise<ThreadId
       store.commit(
         batchOf({
           actors: runs.map((r) => rowLike(run, r.id, { ordinal: r.ordinal, checkpointId: r.checkpointId }, { ordinal: r.ordinal })),
-          items: runs.map((r) => itemOf(threadId, r.id, r.ordinal, `Answer ${r.ordinal}`)),
+          items: runs.flatMap((r) =>
+            Array.from({ length: itemsPerRun }, (_, i) =>
+              itemOf(threadId, r.id, r.ordinal, `Answer ${r.ordinal}${i === 0 ? "" : `.${i}`}`),
+            ),
+          ),
           checkpoints: runs.map((r) => ({
             id: r.checkpointId,
             threadId,

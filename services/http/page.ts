@@ -10,8 +10,8 @@ export const maxWaitMs = 60_000;
 export const usualWaitMs = 20_000;
 
 /** About how much a page holds, whatever its limit is: reading and writing it must not hold up everybody else. */
-const pageChars = 512 * 1024;
-const readAtOnce = 50;
+const pageChars = 192 * 1024;
+const readAtOnce = 25;
 
 /** What every listing takes. */
 export const listing = {
@@ -22,7 +22,7 @@ export const Next = z.string().nullable().meta({ description: "The `cursor` of t
 export type Page<T> = { records: T[]; next: string | null };
 
 /**
- * One page of a listing: at most `limit` records, and no further one once they are about half a MiB together. `read` gives at most
+ * One page of a listing: at most `limit` records, and no further one once they are about 192 KiB together. `read` gives at most
  * so many records behind one that was told; `after` is what the page goes on behind. The next cursor is the last one's id.
  */
 export function pageOf<T extends { id: string }>(

@@ -1,5 +1,4 @@
 import type { ThreadId } from "../../schemas/ids.ts";
-import type { ContextTransfer } from "../../schemas/transfer.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 
 export const nouns = ["thread", "run", "task", "transfer", "handoff", "checkpoint", "link", "project"] as const;
@@ -7,8 +6,6 @@ export type Noun = (typeof nouns)[number];
 
 /** More candidates than a person reads need not be looked for. */
 const maxCandidates = 12;
-/** How many of those that begin alike are looked through for the ones of one thread. */
-const maxLooked = 1_000;
 
 /**
  * Ids that a short reference may mean, the newest first, no more than twelve: the id itself, any beginning of its last
@@ -21,11 +18,8 @@ export function resolveReference(environment: Environment, noun: Noun, ref: stri
     const named = byOrdinal(environment, noun, within, Number(ref));
     if (named.length > 0) return named;
   }
-  const found = beginnings(ref, noun).flatMap((beginning) =>
-    environment.idsFrom(noun, beginning, within === undefined ? maxCandidates : maxLooked),
-  );
-  const fitting = within === undefined ? found : found.filter((id) => belongsTo(environment, noun, id, within));
-  return fitting.includes(ref) ? [ref] : fitting.slice(0, maxCandidates);
+  const found = beginnings(ref, noun).flatMap((beginning) => environment.idsFrom(noun, beginning, maxCandidates, within));
+  return found.includes(ref) ? [ref] : found.slice(0, maxCandidates);
 }
 
 /** Where the dashes of a uuid stand. */
@@ -70,21 +64,6 @@ function newest(environment: Environment, noun: Noun, within: ThreadId | undefin
 }
 
 const ids = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id);
-
-function belongsTo({ runs, tasks, threads, transfers }: Environment, noun: Noun, id: string, within: ThreadId): boolean {
-  switch (noun) {
-    case "run":
-      return runs.get(id as Parameters<typeof runs.get>[0])?.threadId === within;
-    case "checkpoint":
-      return threads.checkpoint(id as Parameters<typeof threads.checkpoint>[0])?.threadId === within;
-    case "task":
-      return tasks.get(id as Parameters<typeof tasks.get>[0])?.parentThreadId === within;
-    case "transfer":
-      return transfers.get(id as ContextTransfer["id"])?.targetThreadId === within;
-    default:
-      return true;
-  }
-}
 
 function byOrdinal({ threads }: Environment, noun: Noun, within: ThreadId, ordinal: number): string[] {
   if (noun === "checkpoint")

@@ -64,8 +64,11 @@ export interface Environment {
 
   /** This environment's link key, for a peer's configuration. */
   readonly publicKey: string;
-  /** Ids of a noun that begin with this text, in their order, `limit` at most: an index is read, however many there are. */
-  idsFrom(noun: StoredNoun, beginning: string, limit: number): string[];
+  /**
+   * Ids of a noun that begin with this text, the largest first, `limit` at most; of what belongs to a thread where one is
+   * named. An index is read, however many there are.
+   */
+  idsFrom(noun: StoredNoun, beginning: string, limit: number, of?: ThreadId): string[];
   /** A durable actor as the ecosystem's hooks and inspectors take it (decision 37). Throws for an unknown id. */
   actor(id: ActorId): DurableActorRef;
   /** Committed changes after a commit, in order; `limit` at most. */

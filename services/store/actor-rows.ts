@@ -43,9 +43,24 @@ export class ActorRows {
 
   #select<Row>(what: string, query: ActorQuery): Row[] {
     const { where, values } = conditions(query);
+    const begin = this.#begin(query);
     const direction = query.newestFirst === true ? "desc" : "asc";
-    const sql = `select ${what} from actors where ${where} order by ordinal ${direction}, id ${direction} limit ?`;
-    return this.#statements.all<Row>(sql, ...values, query.limit ?? -1);
+    const sql = `select ${what} from actors where ${where}${begin.where} order by ordinal ${direction}, id ${direction} limit ?`;
+    return this.#statements.all<Row>(sql, ...values, ...begin.values, query.limit ?? -1);
+  }
+
+  /**
+   * Where in the index a later page begins: without it, all that earlier pages told would be passed over again. Those without
+   * an ordinal come last when the newest come first; then there is no such place.
+   */
+  #begin({ kind, after, newestFirst }: ActorQuery): { where: string; values: number[] } {
+    const nowhere = { where: "", values: [] };
+    if (after === undefined) return nowhere;
+    const ordinal = this.#statements.get<{ ordinal: number | null }>("select ordinal from actors where id = ?", after)?.ordinal ?? null;
+    if (ordinal === null) return nowhere;
+    if (newestFirst !== true) return { where: " and ordinal >= ?", values: [ordinal] };
+    const without = this.#statements.get("select 1 from actors where kind = ? and ordinal is null limit 1", kind);
+    return without === undefined ? { where: " and ordinal <= ?", values: [ordinal] } : nowhere;
   }
 
   countBy(query: ActorQuery): number {

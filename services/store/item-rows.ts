@@ -30,22 +30,37 @@ export class ItemRows {
   }
 
   range(range: ItemRange, page: ItemPage = {}): TurnItem[] {
-    const range3 = [range.threadId, range.fromOrdinal, range.toOrdinal] as const;
-    const backwards = page.newestFirst === true;
-    const order = backwards ? "order by run_ordinal desc, position desc limit ?" : "order by run_ordinal, position limit ?";
-    const within = "select * from items where thread_id = ? and run_ordinal between ? and ?";
-    const limit = page.limit ?? -1;
+    const { after, limit = -1, newestFirst: backwards = false } = page;
+    const order = backwards ? "order by run_ordinal desc, position desc" : "order by run_ordinal, position";
     const rows =
-      page.after === undefined
-        ? this.#statements.all<Stored>(`${within} ${order}`, ...range3, limit)
-        : this.#statements.all<Stored>(
-            `${within} and (run_ordinal, position) ${backwards ? "<" : ">"} (?, ?) ${order}`,
-            ...range3,
-            page.after.runOrdinal,
-            page.after.position,
+      after === undefined
+        ? this.#statements.all<Stored>(
+            `select * from items where thread_id = ? and run_ordinal between ? and ? ${order} limit ?`,
+            range.threadId,
+            range.fromOrdinal,
+            range.toOrdinal,
             limit,
-          );
+          )
+        : this.#behind(range, after, backwards, limit);
     return rows.flatMap((row) => this.#parse(row) ?? []);
+  }
+
+  /** Entered where the earlier page ended: bounds of the range beside it would make the index pass over a whole run again. */
+  #behind(range: ItemRange, after: { runOrdinal: number; position: number }, backwards: boolean, limit: number): Stored[] {
+    const { fromOrdinal, toOrdinal } = range;
+    const isOutside = backwards ? after.runOrdinal > toOrdinal : after.runOrdinal < fromOrdinal;
+    const outside = backwards ? [toOrdinal, Number.MAX_SAFE_INTEGER] : [fromOrdinal, 0];
+    const [ordinal = 0, position = 0] = isOutside ? outside : [after.runOrdinal, after.position];
+    const [order, behind] = backwards ? ["order by run_ordinal desc, position desc", "<"] : ["order by run_ordinal, position", ">"];
+    return this.#statements
+      .all<Stored>(
+        `select * from items where thread_id = ? and (run_ordinal, position) ${behind} (?, ?) ${order} limit ?`,
+        range.threadId,
+        ordinal,
+        position,
+        limit,
+      )
+      .filter((row) => row.run_ordinal >= fromOrdinal && row.run_ordinal <= toOrdinal);
   }
 
   /** What a page would load, newest first: sizes stand in a row's head, so the rows themselves are not read. */

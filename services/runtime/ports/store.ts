@@ -146,8 +146,8 @@ export interface Store {
   actorsBy(query: ActorQuery): ActorRow[];
   /** The same, ids alone. */
   actorIds(query: ActorQuery): ActorId[];
-  /** Ids that begin with this text, in their order. */
-  idsFrom(noun: ActorKind | "handoff" | "checkpoint" | "project", beginning: string, limit: number): string[];
+  /** Ids that begin with this text, the largest first; of what is owned by a thread where one is named. */
+  idsFrom(noun: ActorKind | "handoff" | "checkpoint" | "project", beginning: string, limit: number, of?: ThreadId): string[];
   /** How many match; `limit` and order are not read. */
   countBy(query: ActorQuery): number;
   countActors(kind: ActorKind): Record<string, number>;

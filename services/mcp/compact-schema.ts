@@ -5,9 +5,10 @@ type Json = Record<string, unknown>;
 /**
  * A schema as a list of tools carries it, in every request of an agent: what its members are called and what kind they
  * are. Patterns of ids and bounds of numbers and texts stay out; they are checked, and named where they are not kept.
+ * A member has one `type` at a time: some models' providers take no list of them.
  */
 export function inputSchema(schema: z.ZodObject): Json {
-  return { ...shape(schema, "input", keepNeeded), additionalProperties: false };
+  return { ...(withSingleTypes(shape(schema, "input", keepNeeded)) as Json), additionalProperties: false };
 }
 
 /** Members of an answer with all that they hold. Nothing is required, since a refusal is an answer, too. */
@@ -44,6 +45,14 @@ function keepNeeded(node: Json): void {
   if (some === undefined || either.every((one) => one.type !== "null") || typeof some.type !== "string" || "enum" in some) return;
   delete node.anyOf;
   Object.assign(node, some, { type: [some.type, "null"] });
+}
+
+function withSingleTypes(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withSingleTypes);
+  if (node === null || typeof node !== "object") return node;
+  const members = Object.fromEntries(Object.entries(node).map(([name, value]) => [name, withSingleTypes(value)]));
+  const { type, ...rest } = members as Json;
+  return Array.isArray(type) ? { ...rest, anyOf: type.map((one) => ({ type: one })) } : members;
 }
 
 function flatten(member: Json): Json {

@@ -20,6 +20,8 @@ export class RawResponse {
   /** Bytes of the body after decompression so far. */
   decoded = 0;
   status = 0;
+  /** Whether the body came to its end, rather than being cut off. */
+  isWhole = false;
   headers = new Map<string, string>();
   readonly #socket: Socket;
   readonly #onText: (text: string) => void;
@@ -84,6 +86,7 @@ export class RawResponse {
     const chunk = this.#rest.subarray(line + 2, line + 2 + size);
     this.#rest = this.#rest.subarray(line + 2 + size + 2);
     if (size === 0) {
+      this.isWhole = true;
       this.#end();
       return false;
     }

@@ -51,10 +51,11 @@ export function createMcpApp(environment: Environment, access: McpAccess, option
       createMcpServer(parts, { caller: callerIn, profile: profileOf(requestInfo, callerOf(authInfo)), news: "none" }),
     { legacy: "reject", bus, onerror, maxRequestBodySize: maxBodyBytes },
   );
-  const sessions = new McpSessions(
-    (request, caller) => createMcpServer(parts, { caller: callerIn, profile: profileOf(request, caller), news: "subscribed" }),
-    maxBodyBytes,
-  );
+  const sessions = new McpSessions((request, opener) => {
+    // Between requests it is whoever opened it: the listener ends a stream with the token that it was opened by.
+    const caller = (context: ServerContext | null) => (context === null ? opener : callerIn(context));
+    return createMcpServer(parts, { caller, profile: profileOf(request, opener), news: "subscribed" });
+  }, maxBodyBytes);
   const following = new BusNews(news, bus);
   options.signal?.addEventListener("abort", () => {
     following.stop();
@@ -126,10 +127,11 @@ function asAuthInfo(caller: ToolCaller): AuthInfo {
 }
 
 function callerOf(authInfo: AuthInfo | undefined): ToolCaller {
-  const caller = authInfo?.extra?.caller as ToolCaller | undefined;
-  if (caller === undefined)
-    refuse("capability_denied", "unknown_caller", "nobody vouches for this caller", "Authenticate, then call again.");
-  return caller;
+  return (authInfo?.extra?.caller as ToolCaller | undefined) ?? unknownCaller();
+}
+
+function unknownCaller(): never {
+  refuse("capability_denied", "unknown_caller", "nobody vouches for this caller", "Authenticate, then call again.");
 }
 
 const callerIn = (context: ServerContext | null): ToolCaller => callerOf(context?.http?.authInfo);

@@ -7,26 +7,25 @@ const maxSubscriptions = 1_000;
 
 export type NewsOf = {
   news: ThreadNews;
-  /** What the one who listens may see; without a request: as the connection stands. */
+  /** What the one who listens may see now; without a request: as the connection stands. Throws when nobody vouches for it. */
   sight(context: ServerContext | null): Sight | Promise<Sight>;
-  /** Whether a thread that changed may be told, by what this connection has seen of its caller. */
+  /** Whether a thread that changed may be told. */
   tells(sight: Sight, uri: string): boolean;
 };
 
 /** `resources/subscribe` and its news, for a connection that lives longer than one request. */
 export function offerSubscriptions(server: Server, { news, sight, tells }: NewsOf): void {
   const subscribed = new Set<string>();
-  let bound: Sight | null = null;
   let stop: (() => void) | null = null;
   server.setRequestHandler("resources/subscribe", async ({ params }, ctx) => {
-    bound = await sight(ctx);
+    await sight(ctx);
     if (subscribed.size >= maxSubscriptions)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `a connection has at most ${maxSubscriptions} subscriptions`);
     // Of what is not there, and of what does not change, nothing will ever be told.
     subscribed.add(plainUri(params.uri));
-    stop ??= news.listen((threadId) => {
+    stop ??= news.listen(async (threadId) => {
       const uri = threadUri(threadId);
-      if (bound !== null && subscribed.has(uri) && tells(bound, uri)) tell(server, uri);
+      if (subscribed.has(uri) && (await mayHear({ sight, tells }, uri))) tell(server, uri);
     });
     return {};
   });
@@ -41,13 +40,18 @@ export function offerSubscriptions(server: Server, { news, sight, tells }: NewsO
 export function tellAll(server: Server, { news, sight, tells }: NewsOf): void {
   const stop = news.listen(async (threadId) => {
     const uri = threadUri(threadId);
-    try {
-      if (tells(await sight(null), uri)) tell(server, uri);
-    } catch {
-      // Nobody vouches for the caller any more: it is told nothing.
-    }
+    if (await mayHear({ sight, tells }, uri)) tell(server, uri);
   });
   server.onclose = stop;
+}
+
+/** Asked for each piece of news: whom nobody vouches for any more is told nothing. */
+async function mayHear({ sight, tells }: Pick<NewsOf, "sight" | "tells">, uri: string): Promise<boolean> {
+  try {
+    return tells(await sight(null), uri);
+  } catch {
+    return false;
+  }
 }
 
 function tell(server: Server, uri: string): void {

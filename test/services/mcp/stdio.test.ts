@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { ThreadTokens } from "../../../services/mcp/thread-tokens.ts";
 import { serveEnvironment } from "../../../services/serving.ts";
+import { withTools } from "../../support/agents-tools.ts";
 import { startEnvironment, type TestEnvironment, temporaryFolder, until } from "../../support/environments.ts";
 import { asTestClient, fresh, type TestClient } from "./rig.ts";
 
@@ -82,12 +84,55 @@ test("started by a person it is a client of this machine, with the usual modes u
   expect(await reader.refused("t3_thread_launch", { prompt: "x", clientRequestId: fresh() })).toMatchObject({ code: "capability_denied" });
 });
 
-test("with a thread's token it is that thread's agent, until the token is taken back", async () => {
-  const env = await served({ scripts: { p1: { ...script, capabilities: { appTools: "mcp-http" } } } });
-  env.threadTools.servedAt("http://127.0.0.1:1/mcp");
-  const threadId = await env.newThread();
-  const tokens = await import("../../../services/mcp/thread-tokens.ts").then(({ ThreadTokens }) => new ThreadTokens(env.id));
-  await expect(start(env.dir, { token: tokens.make({ threadId, instance: "p1" }) })).rejects.toThrow();
+test.each(["legacy", "modern"] as const)(
+  "with a thread's token it is that thread's agent; when the token is taken back, the open stream calls nothing and hears nothing more: %s",
+  async (era) => {
+    const { env, token } = await withTools();
+    const server = await serveEnvironment(env);
+    onTestFinished(() => server.close());
+    const threadId = await env.newThread();
+    const provider = { instance: "p1", model: null };
+    const { runId } = await env.send({ type: "thread.send", threadId, text: "hang", provider });
+    await until(() => env.runs.get(runId)?.status === "running");
+    const given = token();
+    const agent = await start(env.dir, { era, token: given });
+    expect((await agent.use("orchestrator_capabilities")).caller).toMatchObject({ kind: "thread", threadId });
+    expect((await agent.listTools()).tools).toHaveLength(8);
+    expect(await agent.use("t3_thread_launch", { prompt: "count", clientRequestId: fresh() })).toMatchObject({ repeated: false });
+
+    const told: string[] = [];
+    const uri = `ropewalk://thread/${threadId}`;
+    agent.setNotificationHandler("notifications/resources/updated", ({ params }) => void told.push(params.uri));
+    if (era === "legacy") await agent.subscribeResource({ uri });
+    else await agent.listen({ resourceSubscriptions: [uri] });
+    await env.send({ type: "thread.rename", threadId, title: "told" });
+    await until(() => told.length > 0);
+
+    // Its session is let go with the change of provider, and the token with it.
+    await env.send({ type: "thread.interrupt", threadId });
+    await env.ended(runId);
+    await env.say(threadId, "hello", { provider: { instance: "p2", model: null } });
+    expect(env.threadTools.callerOf(given)).toBeNull();
+    expect(await agent.refused("t3_thread_list")).toMatchObject({ code: "capability_denied", reason: "token_revoked" });
+    await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
+    const before = told.length;
+    await env.send({ type: "thread.rename", threadId, title: "told to nobody" });
+    // Whoever may hear of it has heard of it by the time that this one has.
+    const person = await start(env.dir, { era: "legacy" });
+    let heard = 0;
+    person.setNotificationHandler("notifications/resources/updated", () => void heard++);
+    await person.subscribeResource({ uri });
+    await env.send({ type: "thread.rename", threadId, title: "told to the person" });
+    await until(() => heard > 0);
+    expect(told).toHaveLength(before);
+  },
+);
+
+test("a token that nobody gave opens no stream", async () => {
+  const env = await served();
+  await expect(
+    start(env.dir, { token: new ThreadTokens(env.id).make({ threadId: await env.newThread(), instance: "p1" }) }),
+  ).rejects.toThrow();
 });
 
 test("without an environment it starts one, and says so only on standard error", async () => {

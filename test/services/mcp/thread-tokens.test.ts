@@ -1,12 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import type { ThreadId } from "../../../schemas/ids.ts";
 import { ThreadTokens } from "../../../services/mcp/thread-tokens.ts";
-import type { OpenSession } from "../../../services/providers/contract.ts";
-import { startEnvironment, temporaryFolder, until } from "../../support/environments.ts";
-import { wrappedAdapter } from "../../support/wrapped-adapter.ts";
+import { withTools } from "../../support/agents-tools.ts";
+import { until } from "../../support/environments.ts";
 import { fresh, serveMcp } from "./rig.ts";
 
 const here = "env:0197f000-0000-7000-8000-00000000e001" as never;
@@ -49,32 +48,6 @@ test("no token is made while the tools are served nowhere", () => {
   expect(given).toMatchObject({ url: "http://127.0.0.1:1/mcp" });
   expect(tokens.verify(given?.token ?? "")).toMatchObject({ threadId });
 });
-
-/** An environment whose provider takes tools, and what each of its sessions was opened with. */
-async function withTools(appTools: "mcp-http" | "none" = "mcp-http") {
-  const dir = temporaryFolder();
-  const opened: OpenSession[] = [];
-  let isRefusing = false;
-  const stateDir = join(dir, "providers", "p1");
-  mkdirSync(stateDir, { recursive: true });
-  const script = { capabilities: { appTools }, rules: [{ match: { contains: "hang" }, steps: [{ hang: true }] }] };
-  const { adapter } = wrappedAdapter(
-    { instance: "p1", config: { kind: "scripted", script: "p1.json" }, stateDir, baseDir: dir },
-    (inner) => ({
-      async open(request, signal) {
-        opened.push(request);
-        if (isRefusing) throw new Error("no");
-        return inner.open(request, signal);
-      },
-    }),
-  );
-  const env = await startEnvironment({ dir, scripts: { p1: script, p2: null }, adapters: { p1: adapter } });
-  const token = () => opened.at(-1)?.appTools?.token ?? "none";
-  const refuse = () => {
-    isRefusing = true;
-  };
-  return { env, opened, token, refuse };
-}
 
 test("an agent is given its tools with its session, calls them as its thread, and loses them when the session is let go", async () => {
   const { env, opened, token } = await withTools();

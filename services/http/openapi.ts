@@ -12,10 +12,10 @@ const base = "/v1";
 
 /**
  * The API as an OpenAPI 3.1 document, from the routes' declarations: Zod's own JSON Schema, with the vocabulary's names as
- * components. `io: "output"` says of answers that nothing else is in them, which is true of this version and not promised.
+ * components. `exact` says of every record that nothing else is in it, which is true of this version and not promised.
  */
-export function openApiDocument(routes: readonly Route[], io: "input" | "output" = "input"): Json {
-  const schemas = schemasOf(routes, io);
+export function openApiDocument(routes: readonly Route[], { exact = false } = {}): Json {
+  const schemas = schemasOf(routes, exact);
   return {
     openapi: "3.1.1",
     jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema",
@@ -56,7 +56,7 @@ details, whose \`code\` is one of a closed set; \`reason\` names the case, \`hin
 type Schemas = { components: Json; of(schema: z.ZodType): Json };
 
 /** Every schema that the document needs, in one conversion, so that they can refer to each other. */
-function schemasOf(routes: readonly Route[], io: "input" | "output"): Schemas {
+function schemasOf(routes: readonly Route[], exact: boolean): Schemas {
   const registry = z.registry<{ id: string }>();
   const ids = new Map<z.ZodType, string>();
   const add = (schema: z.ZodType, id: string) => {
@@ -72,7 +72,12 @@ function schemasOf(routes: readonly Route[], io: "input" | "output"): Schemas {
     if ("schema" in route.answer) add(route.answer.schema, `${capital(route.name)}Answer`);
     for (const [name, schema] of parametersOf(route)) add(schema, `${capital(route.name)}${capital(name)}`);
   }
-  const made = z.toJSONSchema(registry, { uri: (id) => `${at}${id}`, unrepresentable: "any", io }).schemas as Record<string, Json>;
+  const made = z.toJSONSchema(registry, {
+    uri: (id) => `${at}${id}`,
+    unrepresentable: "any",
+    io: "input",
+    override: exact ? closed : () => {},
+  }).schemas as Record<string, Json>;
   const bare = (id: string): Json => {
     const { $schema: _dialect, $id: _id, ...schema } = made[id] as Json;
     return schema;
@@ -87,6 +92,11 @@ function schemasOf(routes: readonly Route[], io: "input" | "output"): Schemas {
     return inline.has(id) ? bare(id) : { $ref: `${at}${id}` };
   };
   return { components: onlyUsed(components, routes, of), of };
+}
+
+function closed({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: Json }): void {
+  const { def } = zodSchema._zod;
+  if (def.type === "object" && (def as z.core.$ZodObjectDef).catchall === undefined) jsonSchema.additionalProperties = false;
 }
 
 /** The vocabulary is larger than what the routes speak of. */

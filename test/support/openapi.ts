@@ -26,7 +26,7 @@ export class DescribedApi {
 
   /** `exact`: nothing is in an answer that the document does not name. */
   constructor({ exact = true } = {}) {
-    this.document = openApiDocument(documentedRoutes(), exact ? "output" : "input") as Document;
+    this.document = openApiDocument(documentedRoutes(), { exact }) as Document;
     this.#ajv.addSchema({ $id: "http://api/", ...this.document });
   }
 

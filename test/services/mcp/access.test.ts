@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { AccessKind } from "../../../schemas/access.ts";
 import type { ThreadId } from "../../../schemas/ids.ts";
-import { escalation, InteractionMode, type Modes, RuntimeMode } from "../../../schemas/modes.ts";
+import { broadestModes, escalation, InteractionMode, type Modes, RuntimeMode } from "../../../schemas/modes.ts";
 import { tools } from "../../../services/mcp/catalogue.ts";
 import { until } from "../../support/environments.ts";
 import { clientCaller, fresh, type Rig, startMcp, type TestClient } from "./rig.ts";
@@ -55,7 +55,7 @@ async function argumentsOf(
   tool: string,
   { threadId, fork }: Target,
   asked: Partial<Modes>,
-  isAgent = false,
+  byAgent = false,
 ): Promise<Record<string, unknown>> {
   const clientRequestId = fresh();
   switch (tool) {
@@ -85,7 +85,7 @@ async function argumentsOf(
     case "delegate_task":
       // An agent asks for its own thread, the only one whose run it is in.
       return {
-        ...(asked.runtimeMode !== undefined && isAgent ? {} : { parentThreadId: threadId }),
+        ...(asked.runtimeMode !== undefined && byAgent ? {} : { parentThreadId: threadId }),
         prompt: "first",
         ...asked,
         clientRequestId,
@@ -107,23 +107,35 @@ async function verdictOf(client: TestClient, tool: string, args: object): Promis
 
 type Caller = { words: string; modes: Modes; client: TestClient };
 
-/** A caller of each mode: clients that were given it, or agents whose thread has it and whose run is under way. */
-async function callersOf(rig: Rig, kind: "client" | "thread"): Promise<Caller[]> {
+const kinds = ["client", "thread", "client narrowed by headers", "thread narrowed by headers", "person"] as const;
+type Kind = (typeof kinds)[number];
+const isAgent = (kind: Kind) => kind.startsWith("thread");
+
+/** A caller of each mode: given it, or broader and narrowed to it by headers; agents in a run that is under way. */
+async function callersOf(rig: Rig, kind: Kind): Promise<Caller[]> {
   const callers: Caller[] = [];
   for (const modes of everyMode) {
-    if (kind === "client") {
-      callers.push({ words: words(modes), modes, client: await rig.connect(rig.let(clientCaller({ maxModes: modes }))) });
-      continue;
-    }
-    const threadId = await rig.env.newThread(modes);
-    const { runId } = await rig.env.send({ type: "thread.send", threadId, text: "hang" });
-    await until(() => rig.env.runs.get(runId)?.status === "running");
-    callers.push({ words: words(modes), modes, client: await rig.connect(rig.tokens.make({ threadId, instance: "p1" })) });
+    const isNarrowed = kind.endsWith("by headers");
+    const given = isNarrowed ? broadestModes : modes;
+    const headers: Record<string, string> = isNarrowed
+      ? { "ropewalk-runtime-mode": modes.runtimeMode, "ropewalk-interaction-mode": modes.interactionMode }
+      : {};
+    callers.push({ words: words(modes), modes, client: await rig.connect(await tokenOf(rig, kind, given), { headers }) });
   }
-  return callers;
+  // A person has every mode, and only one.
+  return kind === "person" ? callers.slice(-1) : callers;
 }
 
-test.each(["client", "thread"] as const)(
+async function tokenOf(rig: Rig, kind: Kind, modes: Modes): Promise<string> {
+  if (kind === "person") return rig.let({ kind: "user" });
+  if (!isAgent(kind)) return rig.let(clientCaller({ maxModes: modes }));
+  const threadId = await rig.env.newThread(modes);
+  const { runId } = await rig.env.send({ type: "thread.send", threadId, text: "hang" });
+  await until(() => rig.env.runs.get(runId)?.status === "running");
+  return rig.tokens.make({ threadId, instance: "p1" });
+}
+
+test.each(kinds)(
   "every tool, called by a %s: every mode of the caller against every mode of the target and every mode asked for",
   async (kind) => {
     const rig = await startMcp({ scripts: { p1: script } });
@@ -136,7 +148,7 @@ test.each(["client", "thread"] as const)(
       const beyond = checked ? escalation(other, caller.modes) : null;
       const name = `${tool}, ${caller.words} on ${words(at)} asking for ${JSON.stringify(wish)}:`;
       const place = expected.push(`${name} ${beyond === null ? "allowed" : denials[beyond]}`) - 1;
-      const args = await argumentsOf(rig, tool, targets.get(words(at))!, wish, kind === "thread");
+      const args = await argumentsOf(rig, tool, targets.get(words(at))!, wish, isAgent(kind));
       seen[place] = `${name} ${await verdictOf(caller.client, tool, args)}`;
     };
     // Those of one caller at once; each has its own place in the lists.
@@ -150,32 +162,60 @@ test.each(["client", "thread"] as const)(
           ]),
         );
     expect(seen).toEqual(expected);
-    expect(seen.length).toBe(table.length * 64 + table.filter((row) => row.asked).length * 64);
+    const each = callers.length * everyMode.length;
+    expect(seen.length).toBe(table.length * each + table.filter((row) => row.asked).length * each);
     expect(rig.errors).toEqual([]);
   },
   120_000,
 );
 
-test.each(table)("$tool: a client without its kind of access is refused, one with nothing else is let in", async ({ tool, access }) => {
-  const rig = await startMcp({ scripts: { p1: script } });
-  const threadId = await rig.env.newThread();
-  await rig.env.say(threadId, "first");
-  const { threadId: fork } = await rig.env.send({ type: "thread.fork", threadId, at: { kind: "latest_stable" } });
-  await rig.env.say(fork, "first");
-  const before = rig.env.threads.list().length;
-  const without = await rig.connect(rig.let(clientCaller({ access: AccessKind.options.filter((kind) => kind !== access) })));
-  const args =
-    tool === "task_cancel"
-      ? { taskId: "task:0197f000-0000-7000-8000-000000000001", clientRequestId: fresh() }
-      : await argumentsOf(rig, tool, { threadId, fork }, {});
-  expect(await without.refused(tool, args)).toMatchObject({
-    code: "capability_denied",
-    reason: "access_not_given",
-    details: { needs: access },
+describe.each(["given", "left by a header"] as const)("access that is %s", (how) => {
+  const callers = ["client", "thread"] as const;
+  const rows = table.flatMap((row) => callers.map((kind) => ({ ...row, kind })));
+
+  /** A caller with these kinds of access and every mode. */
+  async function withAccess(rig: Rig, kind: (typeof callers)[number], access: AccessKind[]): Promise<TestClient> {
+    const headers: Record<string, string> = how === "given" ? {} : { "ropewalk-access": access.join(",") };
+    if (kind === "client") return rig.connect(rig.let(clientCaller(how === "given" ? { access } : {})), { headers });
+    const threadId = await rig.env.newThread(broadestModes);
+    const { runId } = await rig.env.send({ type: "thread.send", threadId, text: "hang" });
+    await until(() => rig.env.runs.get(runId)?.status === "running");
+    // What a thread's token gives is all kinds; a caller that an embedder vouches for may have less.
+    const token = how === "given" ? rig.let({ kind: "thread", threadId, runId, access }) : rig.tokens.make({ threadId, instance: "p1" });
+    return rig.connect(token, { headers });
+  }
+
+  test.each(rows)("$tool: a $kind without its kind is refused, one with nothing else is let in", async ({ tool, access, kind }) => {
+    const rig = await startMcp({ scripts: { p1: script } });
+    const threadId = await rig.env.newThread();
+    await rig.env.say(threadId, "first");
+    const { threadId: fork } = await rig.env.send({ type: "thread.fork", threadId, at: { kind: "latest_stable" } });
+    await rig.env.say(fork, "first");
+    const everyOther = AccessKind.options.filter((one) => one !== access);
+    const without = await withAccess(rig, kind, everyOther);
+    const before = rig.env.threads.list().length;
+    const args =
+      tool === "task_cancel"
+        ? { taskId: "task:0197f000-0000-7000-8000-000000000001", clientRequestId: fresh() }
+        : await argumentsOf(rig, tool, { threadId, fork }, {});
+    expect(await without.refused(tool, args)).toMatchObject({
+      code: "capability_denied",
+      reason: "access_not_given",
+      details: { needs: access },
+    });
+    expect(rig.env.threads.list()).toHaveLength(before);
+    const only = await withAccess(rig, kind, [access]);
+    expect(await verdictOf(only, tool, await argumentsOf(rig, tool, { threadId, fork }, {}))).toBe("allowed");
   });
-  expect(rig.env.threads.list()).toHaveLength(before);
-  const only = await rig.connect(rig.let(clientCaller({ access: [access] })));
-  expect(await verdictOf(only, tool, await argumentsOf(rig, tool, { threadId, fork }, {}))).toBe("allowed");
+});
+
+test.each(["link", "system"] as const)("a %s never uses the tools, whoever vouches for it", async (kind) => {
+  const rig = await startMcp();
+  const link = { kind: "link", linkId: "link:0197f000-0000-7000-8000-00000000abcd", environmentId: rig.env.id } as never;
+  const token = rig.let(kind === "link" ? link : { kind });
+  const answer = await fetch(rig.url, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  expect(answer.status).toBe(403);
+  expect(await answer.json()).toMatchObject({ error: { data: { code: "capability_denied", reason: "not_for_links" } } });
 });
 
 test("the deciding step holds a client's access by itself, whatever door its command came through", async () => {

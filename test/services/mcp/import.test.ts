@@ -1,8 +1,13 @@
 import { createHash } from "node:crypto";
+import { Client } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
+import { ImportRequest } from "../../../schemas/import.ts";
 import { limits } from "../../../schemas/limits.ts";
+import { measuredDigest } from "../../../services/runtime/digest.ts";
+import { openDoor } from "../../support/door.ts";
+import { OAuthProgram } from "../../support/oauth-program.ts";
 import { messagesOf, times } from "../../support/reading.ts";
-import { clientCaller, type Rig, startMcp, type TestClient } from "./rig.ts";
+import { asTestClient, clientCaller, type Rig, startMcp, type TestClient } from "./rig.ts";
 
 const header = "Imported conversation history from before this thread ran here.";
 const source = { sourceEnvironmentId: "env-of-elsewhere", sourceThreadId: "thread-of-elsewhere" };
@@ -64,37 +69,80 @@ test("an import that was refused is decided anew, since its handoff id is its ke
   expect(rig.env.threads.list()).toHaveLength(1);
 });
 
-test.each([
-  ["messages", { messages: Array.from({ length: limits.importMessages + 1 }, () => messages[0]) }],
-  ["messages.0.text", { messages: [{ role: "user", text: "x".repeat(limits.importMessageChars + 1) }] }],
-  ["continuationPrompt", { continuationPrompt: "x".repeat(limits.importPromptChars + 1) }],
-  ["title", { title: "x".repeat(limits.titleChars + 1) }],
-  ["handoffId", { handoffId: "x".repeat(limits.handoffIdChars + 1) }],
-])("an import beyond the limit of %s is an invalid request that names it, and nothing is written", async (member, beyond) => {
+const text = (chars: number) => "x".repeat(chars);
+const spoken = (chars: number) => [{ role: "user", text: text(chars) }];
+const many = (count: number) => Array.from({ length: count }, () => messages[0]);
+
+/** Every limit of the contract (§6) but the whole request's: what is refused names it. */
+const bounds: [name: string, most: number, of: (size: number) => object, named?: string][] = [
+  ["messages", 2_000, (size) => ({ messages: many(size) })],
+  ["characters of a message", 200_000, (size) => ({ messages: spoken(size) }), "messages.0.text"],
+  ["characters of the continuationPrompt", 120_000, (size) => ({ continuationPrompt: text(size) }), "continuationPrompt"],
+  ["characters of the title", 512, (size) => ({ title: text(size) }), "title"],
+  ["characters of the handoffId", 128, (size) => ({ handoffId: text(size) }), "handoffId"],
+];
+
+test.each(bounds)(
+  "an import takes as many %s as %i, and one more is an invalid request that names it and writes nothing",
+  async (name, most, of, named = name) => {
+    const { rig, client } = await start();
+    const before = rig.env.lastCommit;
+    const refusal = await client.refused("t3_thread_import", request(of(most + 1)));
+    expect(refusal).toMatchObject({ code: "invalid_request", reason: "limit_exceeded", message: expect.stringContaining(named) });
+    expect(refusal.message).toContain(String(most));
+    expect(rig.env.lastCommit).toBe(before);
+    const taken = await client.use("t3_thread_import", request(of(most)));
+    expect(taken).toMatchObject({ created: true });
+    if (taken.runId !== null) await rig.env.ended(taken.runId);
+  },
+);
+
+test("nothing is too little but no message and no continuation prompt at all", async () => {
   const { rig, client } = await start();
-  const before = rig.env.lastCommit;
-  const refusal = await client.refused("t3_thread_import", request(beyond));
-  expect(refusal).toMatchObject({ code: "invalid_request", reason: "limit_exceeded", message: expect.stringContaining(member) });
-  expect(rig.env.lastCommit).toBe(before);
+  for (const none of [{ messages: [] }, { continuationPrompt: "" }, { handoffId: "" }])
+    expect(await client.refused("t3_thread_import", request(none))).toMatchObject({ code: "invalid_request" });
+  expect(await client.use("t3_thread_import", request({ messages: spoken(1), title: "" }))).toMatchObject({ created: true });
+  expect(rig.env.threads.list()).toHaveLength(1);
 });
 
-test("an import at its limits passes through this door, and the request's own limit holds here, too", async () => {
-  const env = {
-    environment: { id: "env:0197f000-0000-7000-8000-00000000e001" as never, name: "test" },
-    limits: { importRequestBytes: 30_000 },
+test("the whole request is bounded to the byte, as configured; what is far too large is refused before it is read", async () => {
+  const wanted = request({ messages: spoken(40_000) });
+  const { bytes } = measuredDigest(ImportRequest.parse(wanted));
+  const at = async (importRequestBytes: number) => {
+    const config = { limits: { importRequestBytes } } as never;
+    const rig = await startMcp({ config, app: { maxBodyBytes: 60_000 } });
+    return { rig, client: await rig.connect(rig.let(clientCaller())) };
   };
-  const rig = await startMcp({ config: env as never, app: { maxBodyBytes: 60_000 } });
-  const client = await rig.connect(rig.let(clientCaller()));
-  expect(await client.refused("t3_thread_import", request({ messages: [{ role: "user", text: "x".repeat(40_000) }] }))).toMatchObject({
+  const within = await at(bytes);
+  expect(await within.client.use("t3_thread_import", wanted)).toMatchObject({ created: true });
+  const beyond = await at(bytes - 1);
+  expect(await beyond.client.refused("t3_thread_import", wanted)).toMatchObject({
     code: "invalid_request",
     reason: "limit_exceeded",
     message: expect.stringContaining("importRequestBytes"),
   });
-  await expect(client.use("t3_thread_import", request({ messages: [{ role: "user", text: "x".repeat(70_000) }] }))).rejects.toThrow(
-    /413|larger/,
-  );
-  expect(await client.use("t3_thread_import", request({ title: "x".repeat(limits.titleChars) }))).toMatchObject({ created: true });
+  await expect(beyond.client.use("t3_thread_import", request({ messages: spoken(70_000) }))).rejects.toThrow(/413|larger/);
+  expect(beyond.rig.env.threads.list()).toEqual([]);
 });
+
+test("64 MiB pass through the network's door unless configured otherwise, and one byte more does not", async () => {
+  const { mcpUrl, pair, env } = await openDoor();
+  const program = new OAuthProgram();
+  await program.pair(mcpUrl, (await pair()).code);
+  const client = asTestClient(new Client({ name: "ferry", version: "1" }));
+  await client.connect(program.transport(mcpUrl));
+  const call = { timeout: 60_000 };
+  /** A request of so many bytes, of which the last message fills what is left. */
+  const sized = (bytes: number) => {
+    const whole = (last: number) => request({ messages: [...Array.from({ length: 335 }, () => spoken(200_000)[0]), ...spoken(last)] });
+    const rest = bytes - measuredDigest(ImportRequest.parse(whole(1))).bytes + 1;
+    return whole(rest);
+  };
+  await expect(client.use("t3_thread_import", sized(limits.importRequestBytes + 1), call)).rejects.toThrow(/importRequestBytes/);
+  expect(env.threads.list()).toEqual([]);
+  expect(await client.use("t3_thread_import", sized(limits.importRequestBytes), call)).toMatchObject({ created: true });
+  await client.close();
+}, 120_000);
 
 test("a folder that is not one of the project's worktrees is refused", async () => {
   const { rig, client } = await start();

@@ -8,6 +8,7 @@ export type { Change } from "./schemas/feed.ts";
 export type { Refusal, RefusalCode } from "./schemas/refusal.ts";
 export type { ResultOf } from "./schemas/results.ts";
 export { createEnvironment, type EnvironmentLog, type EnvironmentOptions } from "./services/environment.ts";
+export type { McpOffer, OfferedTool } from "./services/mcp/offer.ts";
 export {
   type LookupAnswer,
   type LookupQuery,

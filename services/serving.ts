@@ -52,7 +52,7 @@ export async function serveEnvironment(environment: Environment, options: ServeO
   }
   const url = door?.url ?? null;
   try {
-    const onUpgrade = mcpUpgrades(environment, { version: packageVersion(), onError: (error) => onError(error as Error) });
+    const onUpgrade = mcpUpgrades(environment, { version: packageVersion(), offer, onError: (error) => onError(error as Error) });
     const clients = clientRoutes({
       url,
       pair: (request) => oauth.pair(request),

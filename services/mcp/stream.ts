@@ -3,6 +3,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import { limits } from "../../schemas/limits.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 import { type McpAccess, narrowed } from "./access.ts";
+import type { McpOffer } from "./offer.ts";
 import type { Profile } from "./profile.ts";
 import { refuse } from "./refused.ts";
 import { isSendersFault } from "./senders-fault.ts";
@@ -13,6 +14,8 @@ export type McpStreamOptions = {
   version?: string;
   /** How many tools are listed; default small for a thread's agent, full for the others. */
   profile?: Profile | undefined;
+  /** What an embedding program has beside. */
+  offer?: McpOffer | undefined;
   onError?: (error: unknown) => void;
 };
 
@@ -29,7 +32,7 @@ export function serveMcpStream(
   options: McpStreamOptions = {},
 ): { close(): Promise<void> } {
   const news = new ThreadNews(environment);
-  const parts: McpParts = { environment, news, version: options.version ?? "0.0.0", onError: options.onError };
+  const parts: McpParts = { environment, news, version: options.version ?? "0.0.0", offer: options.offer, onError: options.onError };
   const caller = async () => {
     const known = await access.authenticate(request);
     if (known === null) refuse("capability_denied", "token_revoked", "nobody vouches for this caller any more", "Connect anew.");

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { clientCaller, startMcp } from "../services/mcp/rig.ts";
+import type { ServeOptions } from "../../services/serving.ts";
 import { bearerRelay } from "../support/bearer-relay.ts";
 import { conformanceScenarios, type Outcome, runConformance } from "../support/conformance.ts";
 import { openDoor } from "../support/door.ts";
@@ -32,17 +32,20 @@ test("the table names every server scenario of the suite once", async () => {
   expect(table.map(({ scenario }) => scenario).sort()).toEqual((await conformanceScenarios()).sort());
 });
 
-test("ropewalk passes the scenarios that the table says it passes, and no other", async () => {
-  const { mcpUrl, pair, errors } = await openDoor();
+/** What becomes of the scenarios at the network door, through a relay that adds the token that a pairing code gave. */
+async function outcomesAtTheDoor(serve: ServeOptions = {}): Promise<Outcome[]> {
+  const { mcpUrl, pair, errors } = await openDoor({}, serve);
   const { code } = await pair();
   const port = await bearerRelay(new URL(mcpUrl), await new OAuthProgram().pair(mcpUrl, code));
-  compare(await runConformance(`http://127.0.0.1:${port}/mcp`), "product");
+  const outcomes = await runConformance(`http://127.0.0.1:${port}/mcp`);
   expect(errors).toEqual([]);
+  return outcomes;
+}
+
+test("ropewalk passes the scenarios that the table says it passes, and no other", async () => {
+  compare(await outcomesAtTheDoor(), "product");
 });
 
 test("with the suite's own fixtures offered at the same door, it passes the others too", async () => {
-  const rig = await startMcp({ app: { offer: suiteFixtures } });
-  const port = await bearerRelay(rig.url, rig.let(clientCaller()));
-  compare(await runConformance(`http://127.0.0.1:${port}/mcp`), "fixtures");
-  expect(rig.errors).toEqual([]);
+  compare(await outcomesAtTheDoor({ offer: suiteFixtures }), "fixtures");
 });

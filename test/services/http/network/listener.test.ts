@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { connectLocal } from "../../../../services/http/client.ts";
 import { networkLimits } from "../../../../services/http/network/limits.ts";
 import { keptPort } from "../../../../services/http/network/port.ts";
 import { serveEnvironment } from "../../../../services/serving.ts";
@@ -8,6 +9,12 @@ import { openDoor } from "../../../support/door.ts";
 import { startEnvironment } from "../../../support/environments.ts";
 import { OAuthProgram } from "../../../support/oauth-program.ts";
 
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "by-hand", version: "1" } },
+};
 const portOf = (url: string | null) => Number(new URL(url ?? "").port);
 
 test("the port is picked once and stays the same over restarts; one that is named is not kept", async () => {
@@ -79,7 +86,11 @@ test("agents of this machine find their tools at a loopback address, also beside
   const tls = selfSigned();
   trust(tls.cert);
   const env = await startEnvironment();
-  const listening = { ...env.threadTools, servedAt: (url: string | null) => void told.push(url) };
+  const threadId = await env.newThread();
+  const listening = {
+    servedAt: (url: string | null) => void told.push(url),
+    callerOf: (token: string) => (token === "agent" ? { kind: "thread" as const, threadId, runId: null } : null),
+  };
   const plain = await serveEnvironment({ ...env, threadTools: listening }, { http: { port: 0 } });
   expect(told).toEqual([`${plain.url}/mcp`]);
   await plain.close();
@@ -88,7 +99,17 @@ test("agents of this machine find their tools at a loopback address, also beside
   onTestFinished(() => secure.close());
   const agents = told.at(-1) ?? "";
   expect(agents).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
-  expect((await fetch(agents, { method: "POST" })).status).toBe(401);
+  const local = connectLocal(env.dir);
+  onTestFinished(() => local.close());
+  const program = await new OAuthProgram().pair(`${secure.url}/mcp`, (await local.addClient({})).code);
+  const ping = (url: string, token: string) =>
+    fetch(url, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: JSON.stringify(initialize),
+    }).then(({ status }) => status);
+  expect([await ping(agents, "agent"), await ping(agents, program), await ping(agents, "nobody")]).toEqual([200, 401, 401]);
+  expect(await ping(`${secure.url}/mcp`, program)).toBe(200);
   for (const path of ["/oauth/authorize", "/v1/threads", "/.well-known/oauth-authorization-server"])
     expect((await fetch(new URL(path, agents))).status).toBe(401);
   expect((await fetch(`${secure.url}/.well-known/oauth-authorization-server`)).status).toBe(200);

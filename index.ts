@@ -2,12 +2,13 @@
  * The library's door. The vocabulary is behind `ropewalk/schemas`, the machines behind `ropewalk/actors`.
  * A list of names, nothing else; nothing inside imports it.
  */
-export type { CommandEnvelope, PublicCommand, Receipt } from "./schemas/command.ts";
+export type { Caller, CommandEnvelope, PublicCommand, Receipt } from "./schemas/command.ts";
 export type { EnvironmentConfig, HttpConfig } from "./schemas/config.ts";
 export type { Change } from "./schemas/feed.ts";
 export type { Refusal, RefusalCode } from "./schemas/refusal.ts";
 export type { ResultOf } from "./schemas/results.ts";
 export { createEnvironment, type EnvironmentLog, type EnvironmentOptions } from "./services/environment.ts";
+export { createHttpApp, type HttpAppOptions } from "./services/http/app.ts";
 export type { McpOffer, OfferedTool } from "./services/mcp/offer.ts";
 export {
   type LookupAnswer,

@@ -7,6 +7,9 @@ import { ActorKind } from "../../schemas/ids.ts";
 import { demoCommand } from "../../services/cli/commands/demo.ts";
 import { exitCode } from "../../services/cli/exit-codes.ts";
 import { createProgram } from "../../services/cli/program.ts";
+import { openApiDocument } from "../../services/http/openapi.ts";
+import { commandAccess } from "../../services/runtime/command-access.ts";
+import { documentedRoutes } from "./openapi.ts";
 
 /** Pages of the guide that are read off the sources. Run as a program it writes them (`npm run docs:reference`). */
 const guide = new URL("../../docs/guide/", import.meta.url);
@@ -16,6 +19,7 @@ export function renderReference(): Map<string, string> {
   return new Map([
     ["command-line.md", commandLine()],
     ["statecharts.md", statecharts()],
+    ["http-reference.md", httpReference()],
   ]);
 }
 
@@ -56,6 +60,48 @@ function statecharts(): string {
 Drawn from the machines that decide what is legal; \`ropewalk charts\` prints the same.
 
 ${charts.join("\n")}`;
+}
+
+type Parameter = { name: string; in: string; required: boolean };
+type Operation = {
+  summary: string;
+  tags: string[];
+  "x-access": string;
+  parameters?: Parameter[];
+  "x-receipts"?: Record<string, { $ref: string }>;
+};
+
+/** Every route, by chapter, from the API's own description. */
+function httpReference(): string {
+  const { paths } = openApiDocument(documentedRoutes()) as { paths: Record<string, Record<string, Operation>> };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
+  );
+  const chapters = Map.groupBy(operations, ({ tags }) => tags[0] ?? "");
+  const query = ({ parameters = [] }: Operation) =>
+    parameters.filter((one) => one.in === "query").map(({ name, required }) => (required ? `**${name}**` : name));
+  const lines = [...chapters].flatMap(([chapter, all]) => [
+    `## ${chapter}\n`,
+    "| route | what it does | query | access |\n| --- | --- | --- | --- |",
+    ...all.map(
+      (one) =>
+        `| \`${one.method} ${one.path}\` | ${one.summary} | ${query(one).join(", ") || "–"} | ${one["x-access"].replace("by_command", "the command's")} |`,
+    ),
+    "",
+  ]);
+  const commands = operations.flatMap((one) => Object.entries(one["x-receipts"] ?? {}));
+  return `# Routes of the HTTP API
+
+Read off the routes themselves; what they take and answer is in [\`openapi.json\`](../openapi.json), how to use them in
+[HTTP](http.md). Parameters in bold have to be given.
+
+${lines.join("\n")}
+## Commands of \`POST /v1/commands\`
+
+| command | access | receipt in the description |
+| --- | --- | --- |
+${commands.map(([type, { $ref }]) => `| \`${type}\` | ${commandAccess[type as keyof typeof commandAccess]} | \`${$ref.split("/").at(-1)}\` |`).join("\n")}
+`;
 }
 
 if (import.meta.main) for (const [name, text] of renderReference()) writeFileSync(new URL(name, guide), text);

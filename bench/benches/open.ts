@@ -20,12 +20,14 @@ export const open: Bench = ({ quick }) =>
       try {
         const read = (what: Read["what"]) => ask(reader, { what, threadId });
         // Loaded and compiled once, as in a program that has run for a while.
-        for (const what of ["list", "thread", "references"] as const) await read(what);
+        for (const what of ["list", "thread", "references", "list view", "thread view"] as const) await read(what);
         const figures: Figure[] = [];
         for (const [what, words] of [
           ["list", "threads in the list"],
           ["thread", "items, runs and checkpoints of a thread"],
           ["references", "candidates for short references"],
+          ["list view", "lines of the list's view, page by page"],
+          ["thread view", "turns of a thread's view, page by page"],
         ] as const) {
           const seen = [];
           for (let round = 0; round < rounds; round += 1) {

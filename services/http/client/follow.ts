@@ -12,8 +12,8 @@ export type FollowOptions = {
 };
 
 /** A feed that says nothing at all for this long, not even that it is alive, is taken for dead. */
-const silenceMs = 45_000;
-const retryMs = 200;
+export const silenceMs = 45_000;
+export const retryMs = 200;
 
 /**
  * The feed as objects, without end: when the connection breaks it goes on after the last commit that was told, so that
@@ -34,7 +34,7 @@ export async function* follow(
       const answered = await transport.call({ method: "GET", path: `/feed?${query}`, timeoutMs: silenceMs, signal }, true);
       await check(answered);
       lost = null;
-      for await (const line of linesOf(answered)) {
+      for await (const line of linesOf<FeedLine>(answered)) {
         if (line.type !== "progress") after = line.commit;
         if (line.type === "synchronized" && synchronized) continue;
         synchronized ||= line.type === "synchronized";
@@ -51,7 +51,7 @@ export async function* follow(
 }
 
 /** Whole lines only: what was cut off in the middle comes again. Ends quietly when the connection does. */
-async function* linesOf(answered: Answered): AsyncGenerator<FeedLine> {
+export async function* linesOf<L>(answered: Answered): AsyncGenerator<L> {
   let silence = setTimeout(answered.drop, silenceMs);
   // A line reader would give out the unfinished rest as a line; every line of the feed ends with its own newline.
   // The rest is kept in pieces: a large line comes in many, and none of them is to be looked through twice.
@@ -65,7 +65,7 @@ async function* linesOf(answered: Answered): AsyncGenerator<FeedLine> {
       for (const next of more) {
         const line = rest.join("");
         rest = [next];
-        if (line !== "") yield JSON.parse(line) as FeedLine;
+        if (line !== "") yield JSON.parse(line) as L;
       }
     }
   } finally {
@@ -74,7 +74,7 @@ async function* linesOf(answered: Answered): AsyncGenerator<FeedLine> {
   }
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);
     signal?.addEventListener("abort", done, { once: true });

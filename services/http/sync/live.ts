@@ -1,6 +1,6 @@
 import type { Environment } from "../../runtime/environment-api.ts";
 import { breathe } from "./bounds.ts";
-import type { LineEncoder } from "./encoding.ts";
+import { type Encoding, type LineEncoder, lineEncoder } from "./encoding.ts";
 
 /** One view's changes: what is there to tell now, whatever it was in between. */
 export type LiveSource = {
@@ -31,13 +31,20 @@ export type LiveSettings = {
 export function liveStream(
   environment: Environment,
   source: LiveSource,
-  encoder: LineEncoder,
+  encoding: Encoding,
   settings: LiveSettings,
 ): ReadableStream<Uint8Array> {
-  const lines = new LiveLines(environment, source, settings);
+  // Made when it is first read: a body that nobody reads (of a HEAD) holds nothing.
+  let live: { lines: LiveLines; encoder: LineEncoder } | null = null;
+  const end = () => {
+    live?.lines.end();
+    live?.encoder.close();
+  };
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        live ??= { lines: new LiveLines(environment, source, settings), encoder: lineEncoder(encoding) };
+        const { lines, encoder } = live;
         try {
           const next = await lines.next();
           if (next.length > 0) controller.enqueue(await encoder.encode(next.map((line) => `${JSON.stringify(line)}\n`).join("")));
@@ -46,15 +53,11 @@ export function liveStream(
           if (last.length > 0) controller.enqueue(last);
           controller.close();
         } catch (error) {
-          lines.end();
-          encoder.close();
+          end();
           throw error;
         }
       },
-      cancel() {
-        lines.end();
-        encoder.close();
-      },
+      cancel: end,
     },
     { highWaterMark: 0 },
   );

@@ -1,5 +1,5 @@
 import type { Environment } from "../../runtime/environment-api.ts";
-import { compressed, encodingFor, lineEncoder } from "./encoding.ts";
+import { compressed, encodingFor } from "./encoding.ts";
 import { type LiveSettings, type LiveSource, liveStream } from "./live.ts";
 
 /** A view as an answer, compressed as the client takes it. Never kept by anybody in between, hence no `Vary`. */
@@ -18,7 +18,7 @@ export async function viewResponse(request: Request, view: object): Promise<Resp
 /** A live connection as an answer: lines of JSON, each flushed by itself. */
 export function liveResponse(request: Request, environment: Environment, source: LiveSource, settings: LiveSettings): Response {
   const encoding = acceptedBy(request);
-  return new Response(liveStream(environment, source, lineEncoder(encoding), settings), {
+  return new Response(liveStream(environment, source, encoding, settings), {
     headers: {
       "content-type": "application/x-ndjson",
       "transfer-encoding": "chunked",

@@ -32,7 +32,8 @@ async function synchronized(env: TestEnvironment, coalesceMs: number) {
 }
 
 test("the first change after quiet goes at once, and everything that follows within a moment goes as one message", async () => {
-  const steps = Array.from({ length: 30 }, (_, n) => ({ command: { command: `step ${n}`, output: "" } }));
+  // Each in a commit of its own.
+  const steps = Array.from({ length: 30 }, (_, n) => [{ command: { command: `step ${n}`, output: "" } }, { delay: 15 }]).flat();
   const env = await startEnvironment({ scripts: { p1: { rules: [{ match: { regex: "." }, steps }] } } });
   const { id, lines } = await synchronized(env, 1_500);
   const began = performance.now();
@@ -123,6 +124,14 @@ test("a client that is too far behind is told to read a snapshot again, as the l
   await after.close();
 }, 90_000);
 
+test("a client that would have to be told more than a snapshot holds is told to read one, however few the messages", async () => {
+  const env = await startEnvironment();
+  const { id, lines } = await synchronized(env, 0);
+  const text = "m".repeat(15_000);
+  for (let n = 0; n <= bounds.patchBytes / text.length; n += 1) await env.say(id, text);
+  expect((await lines.until(() => false)).map(({ type }) => type)).toEqual(["resnapshot"]);
+}, 60_000);
+
 test("a quiet connection says that it is alive, and up to where everything was told, though nothing of it concerned the thread", async () => {
   const env = await startEnvironment();
   const id = await env.newThread();
@@ -137,7 +146,7 @@ test("a quiet connection says that it is alive, and up to where everything was t
 
 test("the list is told of threads that come, change, wait for a person and go, each change once", async () => {
   const env = await startEnvironment({
-    scripts: { p1: { rules: [{ match: { contains: "ask" }, steps: [{ ask: { text: "really?" } }, { text: "ok" }] }] } },
+    scripts: { p1: { rules: [{ match: { contains: "ask" }, steps: [{ ask: { text: "really?" } }, { delay: 400 }, { text: "ok" }] }] } },
   });
   const lines = followEnvironment(env, env.lastCommit, { coalesceMs: 10 });
   await lines.until(isSynchronized);
@@ -149,6 +158,8 @@ test("the list is told of threads that come, change, wait for a person and go, e
   await line((thread) => thread.activity === "waiting");
   const requestId = env.runs.get(runId)?.openRequests[0]?.requestId ?? "";
   await env.send({ type: "run.answer", runId, requestId, answer: "yes" });
+  // Nothing of the thread itself has changed by that.
+  await line((thread) => thread.activity === "running");
   await line((thread) => thread.status === "idle");
   await env.send({ type: "thread.delete", threadId: id });
   await line((thread) => thread.status === "deleted");
@@ -232,16 +243,38 @@ test("closing the server ends live connections whole: their last byte is there, 
   expect(response.isWhole).toBe(true);
 });
 
-test("a client that goes away in the middle of a message harms nobody, and nothing of it stays", async () => {
-  const { at, socket } = await served();
+test("clients that go away in the middle of a message, or want the head alone, leave nothing behind", async () => {
+  const at = await home();
+  let listening = 0;
+  const { sync } = at.environment;
+  const counted = Object.create(at.environment, {
+    sync: {
+      value: {
+        ...sync,
+        onCommit(listener: (commit: number) => void) {
+          listening += 1;
+          const stop = sync.onCommit(listener);
+          return () => {
+            listening -= 1;
+            stop();
+          };
+        },
+      },
+    },
+  }) as Environment;
+  const server = await serveEnvironment(counted);
+  atEnd(() => server.close());
   const threadId = await at.thread("one");
   for (let n = 0; n < 20; n += 1) {
-    const rude = connect({ path: socket });
-    rude.write(`GET /v1/threads/${threadId}/live?after=0 HTTP/1.1\r\nhost: localhost\r\naccept-encoding: br\r\n\r\n`);
-    if (n % 2 === 0) await new Promise((resolve) => rude.once("data", resolve));
+    const rude = connect({ path: server.socket });
+    const method = n % 4 === 3 ? "HEAD" : "GET";
+    rude.write(`${method} /v1/threads/${threadId}/live?after=0 HTTP/1.1\r\nhost: localhost\r\naccept-encoding: br\r\n\r\n`);
+    if (n % 2 === 1) await new Promise((resolve) => rude.once("data", resolve));
     rude.destroy();
   }
-  const { response, lines } = follow(socket, `/v1/threads/${threadId}/live?after=0`);
+  const { response, lines } = follow(server.socket, `/v1/threads/${threadId}/live?after=0`);
   await expect.poll(() => lines.some(isSynchronized)).toBe(true);
+  await expect.poll(() => listening).toBe(1);
   response.close();
+  await expect.poll(() => listening).toBe(0);
 });

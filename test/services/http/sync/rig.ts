@@ -1,6 +1,5 @@
 import type { ThreadId } from "../../../../schemas/ids.ts";
 import { EnvironmentLiveLine, ThreadLiveLine } from "../../../../schemas/live.ts";
-import { lineEncoder } from "../../../../services/http/sync/encoding.ts";
 import { EnvironmentChanges } from "../../../../services/http/sync/environment-changes.ts";
 import { type LiveSettings, type LiveSource, liveStream } from "../../../../services/http/sync/live.ts";
 import { threadSource } from "../../../../services/http/sync/thread-live.ts";
@@ -16,7 +15,7 @@ export class Lines<L extends { type: string; commit: number }> {
 
   constructor(environment: Environment, source: LiveSource, settings: Partial<LiveSettings>, parse: (line: unknown) => unknown) {
     const all = { heartbeatMs: 15_000, coalesceMs: 0, signal: this.#stop.signal, ...settings };
-    this.#reader = liveStream(environment, source, lineEncoder(null), all).getReader();
+    this.#reader = liveStream(environment, source, null, all).getReader();
     this.#parse = parse;
   }
 

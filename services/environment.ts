@@ -191,7 +191,11 @@ async function compose(
       grants: (id) => settings.link(id)?.grants ?? [],
       statistics: (id) => (links?.stats(id) ?? null) as Record<string, unknown> | null,
     }),
-    threadTools: { callerOf: (token) => tokens.verify(token), servedAt: (url) => tokens.servedAt(url) },
+    threadTools: {
+      callerOf: (token) => tokens.verify(token),
+      servedAt: (url) => tokens.servedAt(url),
+      onRevoked: (listener) => tokens.onRevoked(listener),
+    },
     projects: { list: () => store.projects(), get: (id) => store.project(id) },
     providers: {
       list: () =>

@@ -97,15 +97,16 @@ export async function openNetworkDoor(environment: Environment, oauth: OAuth, op
 
   const dir = environment.dir;
   const servers: NetworkServer[] = [];
-  const stopListening = oauth.clients.onRevoked(() => open.recheck());
-  const rechecking = setInterval(() => open.recheck(), networkLimits.recheckMs);
+  const recheck = () => open.recheck();
+  const listening = [oauth.clients.onRevoked(recheck), environment.threadTools.onRevoked(recheck)];
+  const rechecking = setInterval(recheck, networkLimits.recheckMs);
   rechecking.unref();
   const close = async () => {
     environment.threadTools.servedAt(null);
     ending.abort();
     await Promise.all(servers.map((server) => server.close()));
     clearInterval(rechecking);
-    stopListening();
+    for (const stop of listening) stop();
     oauth.clients.flush();
   };
   try {

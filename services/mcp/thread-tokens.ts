@@ -17,6 +17,7 @@ export class ThreadTokens implements ThreadToolsPort {
   #url: string | null = null;
   /** By the token's public half, which is looked up; the secret half is compared in constant time. */
   readonly #issued = new Map<string, Issued>();
+  readonly #onRevoked = new Set<() => void>();
 
   constructor(environmentId: EnvironmentId) {
     this.#environmentId = environmentId;
@@ -50,7 +51,14 @@ export class ThreadTokens implements ThreadToolsPort {
   }
 
   revoke(token: string): void {
-    this.#issued.delete(nameOf(token));
+    if (!this.#issued.delete(nameOf(token))) return;
+    for (const listener of this.#onRevoked) listener();
+  }
+
+  /** Calls back after a token was taken back. */
+  onRevoked(listener: () => void): () => void {
+    this.#onRevoked.add(listener);
+    return () => this.#onRevoked.delete(listener);
   }
 
   #digest(token: string): Buffer {

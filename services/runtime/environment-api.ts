@@ -193,6 +193,8 @@ interface ThreadToolsDoor {
   callerOf(token: string): Extract<Caller, { kind: "thread" }> | null;
   /** Where the tools are served from now on, as an address that agents on this machine can reach; null: nowhere. */
   servedAt(url: string | null): void;
+  /** Calls back after a token was taken back, which is when its session is let go. The returned function ends it. */
+  onRevoked(listener: () => void): () => void;
 }
 
 export type ProviderInstance = { instance: string; kind: string; capabilities: ProviderCapabilities };

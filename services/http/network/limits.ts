@@ -21,7 +21,7 @@ export const networkLimits = {
   probeMs: 30_000,
   /** What one caller has open at once, calls and streams; a hundred agents of one program would share them. */
   requestsPerCaller: 64,
-  /** How long a token that was taken back with nobody saying so (a session that ended, a month that is over) is still listened to. */
-  recheckMs: 5_000,
+  /** How long an open stream may outlive the month of its token. What is taken back ends at once. */
+  recheckMs: 30_000,
   closeGraceMs: 2_000,
 } as const;

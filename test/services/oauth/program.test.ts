@@ -57,10 +57,11 @@ async function story(serve: ServeOptions = {}) {
   await env.newThread();
   expect(isOver).toEqual({ feed: false, stream: false });
 
+  // At once, and not when it is looked at next: that would be half a minute after the start.
   const began = performance.now();
   await local.revokeClient(clients[0]?.id as ClientId);
   await until("both streams are over", () => isOver.feed && isOver.stream);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(10_000);
   await expect(client.callTool({ name: "t3_thread_list", arguments: {} })).rejects.toThrow();
   expect((await fetch(`${url}/v1/threads`, { headers: authorization })).status).toBe(401);
   expect((await local.clients()).clients).toEqual([]);

@@ -88,6 +88,7 @@ test("agents of this machine find their tools at a loopback address, also beside
   const env = await startEnvironment();
   const threadId = await env.newThread();
   const listening = {
+    onRevoked: env.threadTools.onRevoked,
     servedAt: (url: string | null) => void told.push(url),
     callerOf: (token: string) => (token === "agent" ? { kind: "thread" as const, threadId, runId: null } : null),
   };

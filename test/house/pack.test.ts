@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync,
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { publint } from "publint";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findNatsServer } from "../../services/links/nats/server-binary.ts";
 
@@ -14,16 +15,17 @@ const minutes = 60_000;
 let work: string;
 let home: string;
 let packed: string[];
+let tarball: string;
 
 beforeAll(() => {
   work = realpathSync(mkdtempSync(join(tmpdir(), "ropewalk-pack-")));
-  const tarball = pack(join(work, "clone"));
+  tarball = pack(join(work, "clone"));
   home = join(work, "home");
   mkdirSync(home);
   writeFileSync(join(home, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
   npm(home, "install", "--no-audit", "--no-fund", "--prefer-offline", tarball, `node@${needed}`);
 }, 5 * minutes);
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+afterAll(() => rmSync(work, { recursive: true, force: true }), minutes);
 
 /** npm on whatever Node the machine has: it is a user's tool, not ours. Without what the outer npm put into the environment. */
 function npm(cwd: string, ...args: string[]): string {
@@ -74,7 +76,7 @@ test("npx ropewalk --version says the package's version", () => {
 });
 
 test("every door can be imported", () => {
-  const doors = ["ropewalk", "ropewalk/schemas", "ropewalk/actors"];
+  const doors = ["ropewalk", "ropewalk/schemas", "ropewalk/actors", "ropewalk/client"];
   const names = JSON.parse(
     consumerRuns(`
     const doors = await Promise.all(${JSON.stringify(doors)}.map((door) => import(door)));
@@ -83,6 +85,25 @@ test("every door can be imported", () => {
   );
   expect(names[1]).toContain("ContextTransfer");
   expect(names[2]).toContain("transferMachine");
+  expect(names[3]).toEqual(["EnvironmentRefused", "EnvironmentUnreachable", "connect", "connectLocal"]);
+});
+
+test("what is exported is what Node and bundlers look for, by the rules that packages are held to", async () => {
+  const { messages } = await publint({ pkgDir: join(home, "node_modules", "ropewalk"), level: "suggestion", strict: true, pack: false });
+  expect(messages).toEqual([]);
+});
+
+test("the types of every door are found by every way of resolving that knows ESM", () => {
+  // CommonJS reaches the doors by `import()` alone, and the oldest way of resolving knows no doors.
+  const told = spawnSync(join(root, "node_modules", ".bin", "attw"), [tarball, "--profile", "esm-only", "--format", "json"], {
+    cwd: home,
+    encoding: "utf8",
+  });
+  expect(told.stderr).toBe("");
+  const { analysis } = JSON.parse(told.stdout) as { analysis: { entrypoints: object } };
+  expect(Object.keys(analysis.entrypoints).sort()).toEqual([".", "./actors", "./client", "./package.json", "./schemas"]);
+  expect(told.status).toBe(0);
+});
 });
 
 test("nothing behind the doors can be imported", () => {
@@ -98,11 +119,16 @@ test("the types of every door arrive at a user of TypeScript", () => {
   writeFileSync(
     join(home, "consumer.ts"),
     `import type { Receipt } from "ropewalk";
+import { connect } from "ropewalk/client";
 import { transferMachine } from "ropewalk/actors";
 import { RunStatus } from "ropewalk/schemas";
 export const ended: RunStatus = RunStatus.parse("completed");
 export const commit = (receipt: Receipt): number => (receipt.ok ? receipt.commit : 0);
 export const id: string = transferMachine.id;
+const client = connect("http://localhost", { token: "x" });
+export const thread: Promise<string> = client.command({ type: "thread.create" }).then(({ result }) => result.threadId);
+// @ts-expect-error another command answers that
+export const run: Promise<string> = client.command({ type: "thread.create" }).then(({ result }) => result.runId);
 // @ts-expect-error a run has no such status
 export const wrong: RunStatus = "finished";
 // @ts-expect-error a machine is no text

@@ -8,7 +8,7 @@ type Block =
   | { type: "text"; text: string }
   | { type: "tool_use"; id: string; name: string; input: Record<string, unknown> }
   | { type: "tool_result"; tool_use_id: string; content: string; is_error: boolean };
-export type ClaudeFrame =
+type ClaudeFrame =
   | { type: "assistant"; session_id: string; uuid: string; message: { id: string; role: "assistant"; content: Block[] } }
   | { type: "user"; session_id: string; uuid: string; message: { role: "user"; content: Block[] } }
   | { type: "result"; subtype: "success"; session_id: string; is_error: boolean; num_turns: number };

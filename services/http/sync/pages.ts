@@ -6,7 +6,7 @@ import { bounds, breathe } from "./bounds.ts";
 import { type ShownItem, shown } from "./turns.ts";
 
 /** What is shown of one part of a history. Its runs are those whose ordinals are between the two. */
-export type ShownPart = HistoryPart & { items: ShownItem[] };
+type ShownPart = HistoryPart & { items: ShownItem[] };
 /** Oldest part first. `olderThan` is the oldest item, where there are older ones. */
 export type HistoryPage = { parts: ShownPart[]; olderThan: ItemId | null };
 export type Place = { threadId: ThreadId } & ItemPosition;

@@ -41,8 +41,8 @@ test("the first change after quiet goes at once, and everything that follows wit
   const running = env.say(id, "go");
   expect(patches(await first)).toMatchObject([{ turns: [{ ordinal: 1, items: [{ content: "go" }] }], state: { status: "running" } }]);
   expect(performance.now() - began).toBeLessThan(1_500);
-  await running;
   const rest = patches(await lines.until(ended));
+  await running;
   expect(rest).toHaveLength(1);
   expect(rest[0]?.turns?.[0]?.items).toHaveLength(30);
   expect(rest[0]).toMatchObject({ commit: env.lastCommit, state: { status: "idle" } });

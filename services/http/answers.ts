@@ -13,7 +13,7 @@ import { Timestamp } from "../../schemas/text.ts";
 import { AppThread } from "../../schemas/thread.ts";
 import { ContextTransfer, TransferStatus } from "../../schemas/transfer.ts";
 import { LinkAnswer } from "../../schemas/wire.ts";
-import type { Health as RuntimeHealth, LinkView as RuntimeLinkView } from "../runtime/environment-api.ts";
+import type { ProviderInstance, Health as RuntimeHealth, LinkView as RuntimeLinkView } from "../runtime/environment-api.ts";
 import { Next } from "./page.ts";
 
 /** What the reads answer. `commit` is the commit that it is the state of: the feed goes on after it. */
@@ -39,7 +39,9 @@ export const HealthAnswer = at({ health: Health });
 export const ProjectsAnswer = at({ projects: z.array(Project) });
 export const ProjectAnswer = at({ project: Project });
 export const ProvidersAnswer = at({
-  providers: z.array(z.object({ instance: z.string(), kind: z.string(), capabilities: ProviderCapabilities })),
+  providers: z.array(
+    z.object({ instance: z.string(), kind: z.string(), capabilities: ProviderCapabilities }) satisfies z.ZodType<ProviderInstance>,
+  ),
 });
 export const ResolveAnswer = at({ ids: z.array(z.string()) });
 

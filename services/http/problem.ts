@@ -42,7 +42,7 @@ export const titles: { readonly [code in RefusalCode]: string } = {
   orchestration_error: "The environment could not do it",
 };
 
-export const problemPath = (code: RefusalCode) => `/v1/problems/${code}`;
+const problemPath = (code: RefusalCode) => `/v1/problems/${code}`;
 
 /** The answer to a request that is refused. `of` is the command, where it was one. */
 export function problemResponse(what: Refusal, of: { commandId?: CommandId; repeated?: boolean } = {}, headers = {}): Response {

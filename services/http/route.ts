@@ -4,7 +4,7 @@ import type { Caller } from "../../schemas/command.ts";
 import type { RefusalCode } from "../../schemas/refusal.ts";
 
 /** What a handler is given: the checked input and who asks. */
-export type Asked<P extends z.ZodRawShape, Q extends z.ZodRawShape> = {
+type Asked<P extends z.ZodRawShape, Q extends z.ZodRawShape> = {
   params: z.output<z.ZodObject<P, z.core.$strict>>;
   query: z.output<z.ZodObject<Q, z.core.$strict>>;
   caller: Caller;
@@ -13,7 +13,7 @@ export type Asked<P extends z.ZodRawShape, Q extends z.ZodRawShape> = {
 };
 
 /** What a route answers when all is well. */
-export type Answer<A extends z.ZodType = z.ZodType> =
+type Answer<A extends z.ZodType = z.ZodType> =
   | { kind: "json"; schema: A }
   /** Lines of JSON, each of the schema, for as long as the connection is open. */
   | { kind: "lines"; schema: A }

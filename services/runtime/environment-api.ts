@@ -84,7 +84,7 @@ export interface Environment {
 }
 
 /** What is found by the beginning of its id. */
-export type StoredNoun = ActorKind | "handoff" | "checkpoint" | "project";
+type StoredNoun = ActorKind | "handoff" | "checkpoint" | "project";
 
 export type DispatchOptions = { id?: CommandId; caller?: Caller };
 

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -95,7 +96,8 @@ test("what is exported is what Node and bundlers look for, by the rules that pac
 
 test("the types of every door are found by every way of resolving that knows ESM", () => {
   // CommonJS reaches the doors by `import()` alone, and the oldest way of resolving knows no doors.
-  const told = spawnSync(join(root, "node_modules", ".bin", "attw"), [tarball, "--profile", "esm-only", "--format", "json"], {
+  const program = join(dirname(createRequire(import.meta.url).resolve("@arethetypeswrong/cli/package.json")), "dist", "index.js");
+  const told = spawnSync(process.execPath, [program, tarball, "--profile", "esm-only", "--format", "json"], {
     cwd: home,
     encoding: "utf8",
   });
@@ -103,7 +105,6 @@ test("the types of every door are found by every way of resolving that knows ESM
   const { analysis } = JSON.parse(told.stdout) as { analysis: { entrypoints: object } };
   expect(Object.keys(analysis.entrypoints).sort()).toEqual([".", "./actors", "./client", "./package.json", "./schemas"]);
   expect(told.status).toBe(0);
-});
 });
 
 test("nothing behind the doors can be imported", () => {

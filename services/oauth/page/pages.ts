@@ -14,20 +14,16 @@ type Given = Omit<ClientGrant, "name">;
 
 /** The first page: who asks, and for what; a person types the code here. `wrong`: what was wrong with the last one. */
 export function askPage(c: Context, { request, environmentName }: Asked, wrong?: string): Promise<Response> {
-  const { access, runtimeMode, interactionMode } = request.wish;
   const told = wrong === undefined ? "" : html`<p class="bad" role="alert" id="wrong">${wrong}</p>`;
   return formPage(c, request, {
     status: wrong === undefined ? 200 : 403,
     title: `Let a program into “${environmentName}”?`,
     body: html`${who(request)}
 <h2>It asks to</h2>
-${access === null && runtimeMode === null && interactionMode === null ? html`<p>have whatever the code gives.</p>` : ""}
-<ul>${(access ?? []).map((kind) => html`<li>${accessWords[kind]}</li>`)}
-${runtimeMode === null ? "" : html`<li>have agents of which at most this holds: ${runtimeWords[runtimeMode]}</li>`}
-${interactionMode === null ? "" : html`<li>have agents of which at most this holds: ${interactionWords[interactionMode]}</li>`}</ul>
+${wished(request)}
 <form method="post">
 <label for="code">Code</label>
-<input id="code" name="code" type="text" required autofocus autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="40" aria-describedby="${wrong === undefined ? "hint" : "wrong hint"}"${wrong === undefined ? "" : html` aria-invalid="true"`}>
+<input id="code" name="code" type="text" required autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="40" aria-describedby="${wrong === undefined ? "hint" : "wrong hint"}"${wrong === undefined ? "" : html` aria-invalid="true"`}>
 <p class="dim" id="hint">On the machine of the environment, run <code>ropewalk client add</code> and type the code that it prints. Nothing is given before you have seen what the code gives.</p>
 ${told}
 <div class="acts">
@@ -36,6 +32,16 @@ ${told}
 </div>
 </form>`,
   });
+}
+
+function wished({ wish: { access, runtimeMode, interactionMode } }: AuthorizationRequest): Piece {
+  const wishes = [
+    ...(access ?? []).map((kind) => accessWords[kind]),
+    ...(runtimeMode === null ? [] : [`have agents of which at most this holds: ${runtimeWords[runtimeMode]}`]),
+    ...(interactionMode === null ? [] : [`have agents of which at most this holds: ${interactionWords[interactionMode]}`]),
+  ];
+  if (wishes.length === 0) return html`<p>do whatever the code gives.</p>`;
+  return html`<ul>${wishes.map((wish) => html`<li>${wish}</li>`)}</ul>`;
 }
 
 /** The second page: what the code and the request come to. */

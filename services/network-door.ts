@@ -4,6 +4,7 @@ import type { HttpConfig } from "../schemas/config.ts";
 import { refusal } from "../schemas/refusal.ts";
 import { createHttpApp, type HttpAppOptions } from "./http/app.ts";
 import { readJson } from "./http/body.ts";
+import { crossOrigin, preflight, readableBy } from "./http/network/cors.ts";
 import { networkLimits } from "./http/network/limits.ts";
 import { type NetworkRequest, type NetworkServer, serveNetwork } from "./http/network/listener.ts";
 import { OpenRequests } from "./http/network/open-requests.ts";
@@ -86,7 +87,13 @@ export async function openNetworkDoor(environment: Environment, oauth: OAuth, op
     origins.set(come.request, come.origin);
     return answer(come.request);
   }
-  const answer = (come: NetworkRequest) => {
+  const answer = async (come: NetworkRequest) => {
+    const from = crossOrigin(come.request, come.origin);
+    // The page on which a person decides is nobody's to read.
+    if (from === null || isBelow(new URL(come.request.url).pathname, "/oauth/authorize")) return answered(come);
+    return preflight(come.request, from) ?? readableBy(from, await answered(come));
+  };
+  const answered = (come: NetworkRequest) => {
     const { pathname } = new URL(come.request.url);
     if (isBelow(pathname, "/mcp")) return held(come, "mcp", mcp);
     if (isBelow(pathname, "/v1")) return held(come, "v1", (request) => http.fetch(request));

@@ -6,6 +6,7 @@ import { ToolRefused, toldOf } from "./refused.ts";
 
 /** What a program that embeds an environment offers at the same door, beside the environment's own tools and resources. */
 export interface McpOffer {
+  /** One with a name that the environment has already is passed over. */
   readonly tools?: readonly OfferedTool[];
   /** A resource of the program's, or null for an address that is not its own. */
   readResource?(uri: string): ReadResourceResult | null;

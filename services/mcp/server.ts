@@ -52,7 +52,7 @@ export function createMcpServer(parts: McpParts, role: ServerRole): Server {
   );
   const reading = (caller: ToolCaller) => ({ environment, sight: new Sight(environment, caller) });
 
-  const offered = offer?.tools?.map(({ listed }) => listed) ?? [];
+  const offered = offer?.tools?.flatMap(({ listed }) => (toolNamed(listed.name) === null ? [listed] : [])) ?? [];
   server.setRequestHandler("tools/list", () => ({ tools: [...listing(role.profile), ...offered] }));
   server.setRequestHandler("tools/call", async ({ params }, ctx) => {
     let caller: ToolCaller;

@@ -1,12 +1,16 @@
 import { createHash } from "node:crypto";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { ImportRequest } from "../../../schemas/import.ts";
 import { limits } from "../../../schemas/limits.ts";
 import { measuredDigest } from "../../../services/runtime/digest.ts";
 import { openDoor } from "../../support/door.ts";
+import { temporaryFolder } from "../../support/environments.ts";
 import { OAuthProgram } from "../../support/oauth-program.ts";
 import { messagesOf, times } from "../../support/reading.ts";
+import { git, makeRepository } from "../../support/repository.ts";
 import { asTestClient, clientCaller, type Rig, startMcp, type TestClient } from "./rig.ts";
 
 const header = "Imported conversation history from before this thread ran here.";
@@ -144,16 +148,32 @@ test("64 MiB pass through the network's door unless configured otherwise, and on
   await client.close();
 }, 120_000);
 
-test("a folder that is not one of the project's worktrees is refused", async () => {
+test("an import works in one of the project's worktrees, by its real path, and nowhere else", async () => {
   const { rig, client } = await start();
-  const [project] = rig.env.projects.list();
-  expect(await client.refused("t3_thread_import", request({ projectId: project?.id, worktreePath: "/" }))).toMatchObject({
-    code: "invalid_request",
-    reason: "not_a_worktree",
-  });
-  expect(await client.use("t3_thread_import", request({ projectId: project?.id, worktreePath: project?.path }))).toMatchObject({
-    created: true,
-  });
+  const dir = temporaryFolder();
+  const [main, worktree, foreign] = [join(dir, "main"), join(dir, "worktree"), join(dir, "foreign")] as const;
+  makeRepository(main);
+  makeRepository(foreign);
+  git(main, "worktree", "add", worktree, "-b", "side");
+  mkdirSync(join(worktree, "inner"));
+  symlinkSync(worktree, join(dir, "way-in"));
+  symlinkSync(foreign, join(dir, "way-out"));
+  const { projectId } = await rig.env.send({ type: "project.add", path: main });
+  const outside = ["/", dir, foreign, join(dir, "way-out"), join(worktree, "inner"), join(dir, "none"), "worktree", "", "\0"];
+  for (const worktreePath of outside)
+    expect(await client.refused("t3_thread_import", request({ projectId, worktreePath })), worktreePath).toMatchObject({
+      code: "invalid_request",
+      reason: "not_a_worktree",
+    });
+  expect(rig.env.threads.list({ includeDeleted: true })).toEqual([]);
+  for (const [handoffId, worktreePath] of Object.entries({ h1: main, h2: worktree, h3: join(dir, "way-in") })) {
+    const { threadId } = await client.use("t3_thread_import", request({ handoffId, projectId, worktreePath }));
+    expect(rig.env.threads.get(threadId)?.workspace).toMatchObject({ path: handoffId === "h1" ? main : worktree });
+  }
+  // The scratch folder is a project without a repository: it is its own only folder.
+  const [scratch] = rig.env.projects.list();
+  const inScratch = request({ handoffId: "h4", projectId: scratch?.id, worktreePath: scratch?.path });
+  expect(await client.use("t3_thread_import", inScratch)).toMatchObject({ created: true });
 });
 
 test("nobody starts a continuation in an import that is broader than themselves", async () => {

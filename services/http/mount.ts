@@ -37,7 +37,10 @@ export function mount(app: Hono, environment: Environment, routes: readonly Rout
         request,
       };
       const answer: unknown = await declared.handle(asked);
-      return answer instanceof Response ? answer : c.json(answer as object);
+      if (!(answer instanceof Response)) return c.json(answer as object);
+      // Nobody reads the body of this, and nobody else would end it.
+      if (request.method === "HEAD") await answer.body?.cancel();
+      return answer;
     });
   }
   for (const [path, methods] of methodsByPath(routes))

@@ -148,6 +148,26 @@ test("a method that a path does not take is answered 405 with those that it does
   expect((await app.request(`/v1/threads/${threadId}`, { method: "HEAD" })).status).toBe(200);
 });
 
+test("asking for the head of a feed leaves nobody behind who listens", async () => {
+  let listening = 0;
+  const counted = new Proxy(at.environment, {
+    get(target, name) {
+      if (name !== "subscribe") return Reflect.get(target, name, target);
+      return (listener: Parameters<typeof target.subscribe>[0]) => {
+        listening += 1;
+        const stop = target.subscribe(listener);
+        return () => {
+          listening -= 1;
+          stop();
+        };
+      };
+    },
+  });
+  const app = createHttpApp(counted);
+  const response = await app.request("/v1/feed?after=0", { method: "HEAD" });
+  expect([response.status, response.headers.get("content-type"), listening]).toEqual([200, "application/x-ndjson", 0]);
+});
+
 test("what is not JSON, or comes compressed, is answered 415, and a parameter twice is refused", async () => {
   const app = createHttpApp(at.environment);
   for (const headers of [{ "content-type": "text/plain" }, { "content-type": "application/json", "content-encoding": "gzip" }]) {

@@ -21,8 +21,8 @@ export type McpStreamOptions = {
 
 /**
  * Serves MCP over one byte stream, a JSON document a line: what `ropewalk mcp` puts between an agent's standard input and
- * output and the environment's socket. `request` is what opened it; who that is, is asked anew for each call, so that a
- * token that was revoked meanwhile calls nothing more. Ends with the stream.
+ * output and the environment's socket. `request` is what opened it; who that is, is asked anew for each call and each piece
+ * of news. Ends with the stream, and with the token that it was opened by.
  */
 export function serveMcpStream(
   environment: Environment,
@@ -51,6 +51,14 @@ export function serveMcpStream(
       },
     },
   );
+  // A token that is taken back ends what it opened, in the middle of a call too (decision 0104).
+  const endIfRevoked = async () => {
+    if ((await access.authenticate(request)) !== null) return;
+    await handle.close().catch(() => {});
+    stream.end();
+  };
+  const stopListening = environment.threadTools.onRevoked(() => void endIfRevoked().catch((error) => options.onError?.(error)));
+  stream.once("close", stopListening);
   stream.once("end", () => stream.end());
   stream.once("close", () => void handle.close().catch(() => {}));
   stream.once("error", () => stream.destroy());

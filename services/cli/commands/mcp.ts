@@ -40,7 +40,12 @@ export function mcpCommand(): Command {
         await Promise.race(ends).catch(() => {});
         if (isOver) await Promise.allSettled(ends);
         process.stdin.destroy();
-        if (!isOver) throw notReachable(shell.dir, `the environment on ${shell.dir} has stopped`, "Start the tools again.");
+        if (!isOver)
+          throw notReachable(
+            shell.dir,
+            `the environment on ${shell.dir} has ended the connection: it has stopped, or the token was taken back`,
+            "Start the tools again.",
+          );
         return exitCode.ok;
       }),
     );

@@ -85,7 +85,7 @@ test("started by a person it is a client of this machine, with the usual modes u
 });
 
 test.each(["legacy", "modern"] as const)(
-  "with a thread's token it is that thread's agent; when the token is taken back, the open stream calls nothing and hears nothing more: %s",
+  "with a thread's token it is that thread's agent; when the token is taken back, its open stream ends at that moment: %s",
   async (era) => {
     const { env, token } = await withTools();
     const server = await serveEnvironment(env);
@@ -108,22 +108,27 @@ test.each(["legacy", "modern"] as const)(
     await env.send({ type: "thread.rename", threadId, title: "told" });
     await until(() => told.length > 0);
 
-    // Its session is let go with the change of provider, and the token with it.
+    // Its session is let go with the change of provider, and the token with it, in the middle of a call.
+    const over = new Promise<void>((resolve) => {
+      agent.onclose = () => resolve();
+    });
     await env.send({ type: "thread.interrupt", threadId });
     await env.ended(runId);
+    const other = await env.newThread();
+    const { runId: hanging } = await env.send({ type: "thread.send", threadId: other, text: "hang", provider });
+    await until(() => env.runs.get(hanging)?.status === "running");
+    const waiting = agent.use("t3_thread_wait", { threadId: other, runId: hanging, waitSeconds: 50 });
+    const cutOff = expect(waiting).rejects.toThrow();
     await env.say(threadId, "hello", { provider: { instance: "p2", model: null } });
     expect(env.threadTools.callerOf(given)).toBeNull();
-    expect(await agent.refused("t3_thread_list")).toMatchObject({ code: "capability_denied", reason: "token_revoked" });
-    await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
+    await over;
+    await cutOff;
     const before = told.length;
     await env.send({ type: "thread.rename", threadId, title: "told to nobody" });
-    // Whoever may hear of it has heard of it by the time that this one has.
-    const person = await start(env.dir, { era: "legacy" });
-    let heard = 0;
-    person.setNotificationHandler("notifications/resources/updated", () => void heard++);
-    await person.subscribeResource({ uri });
-    await env.send({ type: "thread.rename", threadId, title: "told to the person" });
-    await until(() => heard > 0);
+    await expect(agent.use("t3_thread_list")).rejects.toThrow();
+    // The work that it waited for goes on, and the other thread's agent has its own token.
+    expect(env.runs.get(hanging)).toMatchObject({ status: "running" });
+    expect(env.threadTools.callerOf(token())).toMatchObject({ threadId: other });
     expect(told).toHaveLength(before);
   },
 );

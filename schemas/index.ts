@@ -73,6 +73,7 @@ export {
 } from "./link.ts";
 export { EnvironmentLiveLine, ThreadLiveLine } from "./live.ts";
 export { broadestModes, defaultModes, escalation, InteractionMode, Modes, narrower, RuntimeMode } from "./modes.ts";
+export { Need, NeedKind } from "./need.ts";
 export { Project, RepositoryIdentity } from "./project.ts";
 export {
   Coverage,

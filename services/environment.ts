@@ -31,6 +31,7 @@ import { type CommitBatch, type Store, StoreFailure } from "./runtime/ports/stor
 import { durableActorRef } from "./runtime/reads/actor-ref.ts";
 import { Commits } from "./runtime/reads/commits.ts";
 import { linkReads } from "./runtime/reads/links.ts";
+import { needReads } from "./runtime/reads/needs.ts";
 import { syncReads } from "./runtime/reads/sync.ts";
 import { threadReads } from "./runtime/reads/threads.ts";
 import { runReads, taskReads, transferReads } from "./runtime/reads/work.ts";
@@ -205,6 +206,7 @@ async function compose(
           capabilities: adapter.capabilities,
         })),
     },
+    needs: needReads(store, clock, (id) => links?.stats(id)?.heldBack ?? null),
     publicKey: keys.keys.publicKey,
     idsFrom: (...query) => store.idsFrom(...query),
     actor: (id) => durableActorRef(store, commits, id, (command) => void door.dispatch(command)),

@@ -20,6 +20,7 @@ import type {
 } from "../../schemas/ids.ts";
 import type { TurnItem, VisibleItem } from "../../schemas/item.ts";
 import type { Grant, Link, LinkPosition } from "../../schemas/link.ts";
+import type { Need } from "../../schemas/need.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
 import type { ResultOf } from "../../schemas/results.ts";
@@ -62,6 +63,8 @@ export interface Environment {
   readonly projects: { list(): Project[]; get(id: ProjectId): Project | null };
   readonly providers: { list(): ProviderInstance[] };
 
+  /** All that waits for a person, longest first; nothing that needs nobody. */
+  needs(): Promise<Need[]>;
   /** This environment's link key, for a peer's configuration. */
   readonly publicKey: string;
   /**

@@ -1,0 +1,52 @@
+import type { EnvironmentId } from "../../../schemas/ids.ts";
+import type { Link } from "../../../schemas/link.ts";
+import type { Need } from "../../../schemas/need.ts";
+import type { Store } from "../ports/store.ts";
+import { asLink, asTask } from "../typed-actors.ts";
+import { inPages } from "./pages.ts";
+
+/** What the broker has taken nothing of for so long is for a person to look at; a restart of it is not. */
+const blockedAfterMs = 60_000;
+
+/** Since when the broker takes nothing of a link, and why; null while it does. */
+export type HeldBack = (link: Link["id"]) => { since: number; message: string } | null;
+
+/** Links that do not go on by themselves, and tasks that wait for an environment that does not answer. */
+export async function waitingLinks(store: Store, heldBack: HeldBack, now: number): Promise<Need[]> {
+  const needs: Need[] = [];
+  /** Environments that can be asked, and those whose link is told already. */
+  const settled = new Set<EnvironmentId>();
+  const links = new Map<EnvironmentId, Link>();
+  for await (const rows of inPages(store, { kind: "link" }))
+    for (const link of rows.map(asLink)) {
+      links.set(link.peerEnvironmentId, link);
+      const need = linkNeed(store, link, heldBack(link.id), now);
+      if (need !== null) needs.push(need);
+      if (need !== null || link.status === "online") settled.add(link.peerEnvironmentId);
+    }
+  for await (const rows of inPages(store, { kind: "task", statuses: ["requested", "starting", "running"] }))
+    for (const task of rows.map(asTask)) {
+      const { childEnvironmentId: where } = task;
+      if (where === null || settled.has(where)) continue;
+      const link = links.get(where);
+      const [name, since] = link === undefined ? ["an environment that no link leads to", 0] : [link.name, link.since];
+      needs.push({
+        kind: "waiting_task",
+        about: task.id,
+        threadId: task.parentThreadId,
+        title: task.title,
+        since: Math.max(task.createdAt, since),
+        why: `${name} does not answer; it goes on when ${link === undefined ? "there is one" : "that is back"}`,
+        act: ["task", "cancel", task.id],
+      });
+    }
+  return needs;
+}
+
+function linkNeed(store: Store, link: Link, held: ReturnType<HeldBack>, now: number): Need | null {
+  const about = { about: link.id, threadId: null, title: link.name, act: ["link", "show", link.id] };
+  if (link.status === "diverged")
+    return { kind: "diverged_link", ...about, since: link.since, why: link.error ?? "the two sides disagree" };
+  if (held === null || now - held.since < blockedAfterMs || store.outboxCount(link.id) === 0) return null;
+  return { kind: "blocked_link", ...about, since: held.since, why: `the broker takes nothing: ${held.message}` };
+}

@@ -15,6 +15,7 @@ import { linkCommand } from "./commands/link.ts";
 import { lsCommand } from "./commands/ls.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { mergeBackCommand } from "./commands/merge-back.ts";
+import { needsCommand } from "./commands/needs.ts";
 import { newCommand } from "./commands/new.ts";
 import { noCommand } from "./commands/no.ts";
 import { okCommand } from "./commands/ok.ts";
@@ -34,7 +35,7 @@ import { upCommand } from "./commands/up.ts";
 const groups: [heading: string, commands: (() => Command)[]][] = [
   ["Environment", [upCommand, downCommand, statusCommand, doctorCommand, mcpCommand]],
   ["Threads", [lsCommand, newCommand, showCommand, sendCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand]],
-  ["What asks for you", [okCommand, noCommand, answerCommand]],
+  ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],
   ["Fork, switch, merge back, spawn, import", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, importCommand]],
   ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand, clientCommand]],
   ["Other", [chartsCommand, completionCommand]],

@@ -5,6 +5,7 @@ import { ContextHandoff } from "../../schemas/handoff.ts";
 import { ActorKind, EnvironmentId, RequestId, TransferId } from "../../schemas/ids.ts";
 import { TurnItem, VisibleItem } from "../../schemas/item.ts";
 import { Grant, Link, LinkPosition } from "../../schemas/link.ts";
+import { Need } from "../../schemas/need.ts";
 import { Project } from "../../schemas/project.ts";
 import { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
 import { Run } from "../../schemas/run.ts";
@@ -85,6 +86,8 @@ export const TransferAnswer = at({
 });
 export const TransferHistoryAnswer = at({ history: z.array(TransferStep) });
 export const HandoffAnswer = at({ handoff: ContextHandoff });
+
+export const NeedsAnswer = at({ needs: z.array(Need) });
 
 export const TasksAnswer = at({ tasks: z.array(Task), next: Next });
 export const TaskAnswer = at({ task: Task });

@@ -13,6 +13,7 @@ import { documentRoutes } from "./routes/document.ts";
 import { feedRoutes } from "./routes/feed.ts";
 import { itemRoutes } from "./routes/items.ts";
 import { linkRoutes } from "./routes/links.ts";
+import { needRoutes } from "./routes/needs.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { shutdownRoutes } from "./routes/shutdown.ts";
 import { syncRoutes } from "./routes/sync.ts";
@@ -71,6 +72,7 @@ export function routesOf(environment: Environment, options: HttpAppOptions = {})
     ...transferRoutes(environment),
     ...taskRoutes(environment),
     ...linkRoutes(environment),
+    ...needRoutes(environment),
     ...chartRoutes(),
     ...feedRoutes(environment, {
       heartbeatMs: options.heartbeatMs ?? 15_000,

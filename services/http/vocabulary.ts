@@ -31,6 +31,7 @@ import { ImportMessage, ImportRequest } from "../../schemas/import.ts";
 import { BlobRef, Content, ItemBody, TurnItem, VisibleItem } from "../../schemas/item.ts";
 import { Grant, Link, LinkPosition, LinkPositions } from "../../schemas/link.ts";
 import { InteractionMode, Modes, RuntimeMode } from "../../schemas/modes.ts";
+import { Need, NeedKind } from "../../schemas/need.ts";
 import { Project, RepositoryIdentity } from "../../schemas/project.ts";
 import { Coverage, NativeRef, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread } from "../../schemas/provider.ts";
 import { Refusal, RefusalCode } from "../../schemas/refusal.ts";
@@ -77,6 +78,7 @@ export const vocabulary: Readonly<Record<string, z.ZodType>> = {
   ...{ TurnItem, VisibleItem, ItemBody, Content, BlobRef, Change },
   ...{ ContextTransfer, ContextSourcePoint, ContextTransferResolution, ResultOutcome, TransferStatus },
   ...{ ContextHandoff, HandoffBudget, LeftOut, Task, TaskStatus, LateAnswer },
+  ...{ Need, NeedKind },
   ...{ Link, LinkPosition, LinkPositions, LinkAnswer, Grant, Project, RepositoryIdentity },
   ...{ Coverage, NativeRef, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread },
   ...{ ThreadSnapshot, ThreadPatch, OlderTurns, ThreadFacts, ThreadState, TurnView, RunView, ItemView, ViewText, TransferView, TaskView },

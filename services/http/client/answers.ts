@@ -17,6 +17,7 @@ export type RunWaitAnswer = z.output<typeof schemas.RunWaitAnswer>;
 export type TransfersAnswer = z.output<typeof schemas.TransfersAnswer>;
 export type TransferAnswer = z.output<typeof schemas.TransferAnswer>;
 export type HandoffAnswer = z.output<typeof schemas.HandoffAnswer>;
+export type NeedsAnswer = z.output<typeof schemas.NeedsAnswer>;
 export type TasksAnswer = z.output<typeof schemas.TasksAnswer>;
 export type TaskAnswer = z.output<typeof schemas.TaskAnswer>;
 export type LinksAnswer = z.output<typeof schemas.LinksAnswer>;

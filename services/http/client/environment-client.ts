@@ -122,6 +122,9 @@ export class EnvironmentClient {
     return this.get(`/tasks/${id}/wait`, query, query.timeoutMs + readMs);
   }
 
+  /** All that waits for a person, longest first. */
+  needs = (): Promise<answers.NeedsAnswer> => this.get("/needs");
+
   links = (): Promise<answers.LinksAnswer> => this.get("/links");
   link = (id: LinkId): Promise<answers.LinkViewAnswer> => this.get(`/links/${id}`);
   waitForAnswer(id: RequestId, query: { timeoutMs: number }): Promise<answers.RequestAnswer> {

@@ -1,6 +1,7 @@
 import type { EnvironmentId } from "../../../schemas/ids.ts";
 import type { Link } from "../../../schemas/link.ts";
 import type { Need } from "../../../schemas/need.ts";
+import type { Task } from "../../../schemas/task.ts";
 import type { Store } from "../ports/store.ts";
 import { asLink, asTask } from "../typed-actors.ts";
 import { inPages } from "./pages.ts";
@@ -8,27 +9,32 @@ import { inPages } from "./pages.ts";
 /** What the broker has taken nothing of for so long is for a person to look at; a restart of it is not. */
 const blockedAfterMs = 60_000;
 
+/** An environment that is there takes a request within moments; a link notices its silence only later. */
+const silentAfterMs = 10_000;
+
 /** Since when the broker takes nothing of a link, and why; null while it does. */
 export type HeldBack = (link: Link["id"]) => { since: number; message: string } | null;
 
 /** Links that do not go on by themselves, and tasks that wait for an environment that does not answer. */
 export async function waitingLinks(store: Store, heldBack: HeldBack, now: number): Promise<Need[]> {
   const needs: Need[] = [];
-  /** Environments that can be asked, and those whose link is told already. */
-  const settled = new Set<EnvironmentId>();
+  /** Environments whose link is told already: what waits for them waits for that. */
+  const told = new Set<EnvironmentId>();
   const links = new Map<EnvironmentId, Link>();
   for await (const rows of inPages(store, { kind: "link" }))
     for (const link of rows.map(asLink)) {
       links.set(link.peerEnvironmentId, link);
       const need = linkNeed(store, link, heldBack(link.id), now);
-      if (need !== null) needs.push(need);
-      if (need !== null || link.status === "online") settled.add(link.peerEnvironmentId);
+      if (need === null) continue;
+      needs.push(need);
+      told.add(link.peerEnvironmentId);
     }
   for await (const rows of inPages(store, { kind: "task", statuses: ["requested", "starting", "running"] }))
     for (const task of rows.map(asTask)) {
       const { childEnvironmentId: where } = task;
-      if (where === null || settled.has(where)) continue;
+      if (where === null || told.has(where)) continue;
       const link = links.get(where);
+      if (link?.status === "online" && !isUnheard(store, link, task, now)) continue;
       const [name, since] = link === undefined ? ["an environment that no link leads to", 0] : [link.name, link.since];
       needs.push({
         kind: "waiting_task",
@@ -41,6 +47,11 @@ export async function waitingLinks(store: Store, heldBack: HeldBack, now: number
       });
     }
   return needs;
+}
+
+/** What was asked is still here although the link is up. */
+function isUnheard(store: Store, link: Link, task: Task, now: number): boolean {
+  return task.status === "requested" && now - task.createdAt >= silentAfterMs && store.outboxCount(link.id) > 0;
 }
 
 function linkNeed(store: Store, link: Link, held: ReturnType<HeldBack>, now: number): Need | null {

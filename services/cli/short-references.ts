@@ -1,0 +1,26 @@
+import type { LocalClient } from "../http/client.ts";
+import { shortIds } from "./short-ids.ts";
+
+const nouns = ["thread", "run", "transfer", "task", "link"] as const;
+
+/** Digits that a short reference has at least; the environment is asked what else begins like that. */
+const asked = 8;
+
+/** For each id among these words the shortest beginning by which the environment finds it alone. */
+export async function shortReferences(client: LocalClient, words: readonly string[]): Promise<Map<string, string>> {
+  const found = await Promise.all(
+    [...new Set(words)].map(async (id): Promise<[string, string]> => {
+      const noun = nouns.find((noun) => id.startsWith(`${noun}:`));
+      const digits = id.slice(id.lastIndexOf(":") + 1).replaceAll("-", "");
+      for (let length = asked; noun !== undefined && length < digits.length; length += 4) {
+        const { ids: alike } = await client.resolve(noun, { ref: digits.slice(0, length) });
+        if (alike.length < most && alike.includes(id)) return [id, shortIds(alike).get(id) ?? id];
+      }
+      return [id, id];
+    }),
+  );
+  return new Map(found);
+}
+
+/** As many as a resolution names; of more, only some would be known. */
+const most = 12;

@@ -3,6 +3,7 @@ import type { ThreadId } from "../../../schemas/ids.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
 import { applyEnvironmentPatch } from "../client/apply-environment.ts";
 import { bounds, breathe } from "./bounds.ts";
+import { busy } from "./busy.ts";
 import { EnvironmentChanges } from "./environment-changes.ts";
 import { lineOf } from "./line.ts";
 import { linkLine, taskView } from "./records.ts";
@@ -33,7 +34,7 @@ export async function environmentSnapshot(environment: Environment, limit: numbe
     if (patch === "behind") continue;
     return patch === null ? { ...view, commit: environment.lastCommit } : applyEnvironmentPatch(view, patch);
   }
-  throw new Error("more is written than can be read beside it");
+  throw busy();
 }
 
 /** Threads older than one, newest first; of the newest commit as far as each slice goes. */

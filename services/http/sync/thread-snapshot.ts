@@ -5,6 +5,7 @@ import type { ContextTransfer } from "../../../schemas/transfer.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
 import { applyThreadPatch } from "../client/apply-thread.ts";
 import { bounds, breathe } from "./bounds.ts";
+import { busy } from "./busy.ts";
 import { type HistoryPage, type Place, readPage } from "./pages.ts";
 import { taskView, threadFacts, threadState, transferView } from "./records.ts";
 import { ThreadChanges } from "./thread-changes.ts";
@@ -43,7 +44,7 @@ export async function threadSnapshot(environment: Environment, id: ThreadId, lim
     const whole = patch === null ? { ...view, commit: environment.lastCommit } : applyThreadPatch(view, patch);
     return unfinished === null || unfinished === "" ? whole : { ...whole, unfinished };
   }
-  throw new Error("more is written than can be read beside it");
+  throw busy();
 }
 
 /** Turns before an item that a client has, as its snapshot's `olderThan` names it; null when the thread does not show it. */

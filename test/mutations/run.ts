@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { importMutations } from "./import.ts";
+import { mcpMutations } from "./mcp.ts";
 import type { Mutation } from "./mutation.ts";
 
 /**
@@ -13,7 +14,9 @@ import type { Mutation } from "./mutation.ts";
  */
 const project = fileURLToPath(new URL("../../", import.meta.url));
 const words = process.argv.slice(2);
-const mutations = importMutations.filter(({ takenOut }) => words.length === 0 || words.some((word) => takenOut.includes(word)));
+const mutations = [...importMutations, ...mcpMutations].filter(
+  ({ takenOut }) => words.length === 0 || words.some((word) => takenOut.includes(word)),
+);
 
 const copy = mkdtempSync(join(tmpdir(), "ropewalk-mutations-"));
 try {

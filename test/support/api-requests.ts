@@ -14,22 +14,30 @@ type Parameter = NonNullable<Operation["parameters"]>[number];
  */
 export function apiRequests(api: DescribedApi, pool: IdPool): fc.Arbitrary<ApiRequest> {
   const schemas = new Schemas(api, pool);
-  const operations = api.operations.map(([method, path, operation]) => ({ method, path, operation }));
+  const operations = api.operations.map((operation) => requestsFor(operation, schemas));
   // There is one way to change anything, and it takes all the commands.
-  const posts = operations.filter(({ method }) => method === "POST");
+  const posts = api.operations.filter(([method]) => method === "POST").map((operation) => requestsFor(operation, schemas));
+  return fc.oneof({ weight: 3, arbitrary: fc.oneof(...operations) }, { weight: 2, arbitrary: fc.oneof(...posts) });
+}
+
+/** `each` requests for every operation, and ten times as many commands. */
+export function requestsForAll(api: DescribedApi, pool: IdPool, each: number): ApiRequest[] {
+  const schemas = new Schemas(api, pool);
+  return api.operations.flatMap((described) =>
+    fc.sample(requestsFor(described, schemas), described[2].operationId === "sendCommand" ? each * 10 : each),
+  );
+}
+
+function requestsFor([method, path, operation]: DescribedApi["operations"][number], schemas: Schemas): fc.Arbitrary<ApiRequest> {
   return fc
-    .oneof({ weight: 3, arbitrary: fc.constantFrom(...operations) }, { weight: 2, arbitrary: fc.constantFrom(...posts) })
-    .chain(({ method, path, operation }) =>
-      fc
-        .record({
-          method: mostly(method, ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND"]),
-          path: pathOf(path, operation, schemas),
-          query: queryOf(path, operation, schemas),
-          headers: headersOf(operation),
-          body: bodyOf(operation, schemas),
-        })
-        .map(({ query, ...request }) => ({ ...request, path: query === "" ? request.path : `${request.path}?${query}` })),
-    );
+    .record({
+      method: mostly(method, ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND"]),
+      path: pathOf(path, operation, schemas),
+      query: queryOf(path, operation, schemas),
+      headers: headersOf(operation),
+      body: bodyOf(operation, schemas),
+    })
+    .map(({ query, ...request }) => ({ ...request, path: query === "" ? request.path : `${request.path}?${query}` }));
 }
 
 const mostly = <T>(usual: T, others: readonly T[]) =>

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Caller } from "../../../schemas/command.ts";
 import { ClientId, type RunId } from "../../../schemas/ids.ts";
 import { createHttpApp } from "../../../services/http/app.ts";
-import { type ApiRequest, apiRequests } from "../../support/api-requests.ts";
+import { type ApiRequest, apiRequests, requestsForAll } from "../../support/api-requests.ts";
 import { startEnvironment, type TestEnvironment, until } from "../../support/environments.ts";
 import { expectJournalsFold, expectSound } from "../../support/invariants.ts";
 import { DescribedApi } from "../../support/openapi.ts";
@@ -60,13 +60,13 @@ const callers: (Caller | null)[] = [
   null,
 ];
 
-type Fuzzed = { env: TestEnvironment; pool: IdPool; port: number; errors: Error[]; shutdowns: () => number };
+type Fuzzed = { env: TestEnvironment; pool: IdPool; port: number; errors: Error[] };
 
 async function served(): Promise<Fuzzed> {
   const env = await startEnvironment({ scripts: { p1: script, p2: null } });
   const pool = await world(env);
   const errors: Error[] = [];
-  let [asked, shutdowns] = [0, 0];
+  let asked = 0;
   const app = createHttpApp(env, {
     callerOf(request) {
       const given = request.headers.get("x-caller");
@@ -76,9 +76,7 @@ async function served(): Promise<Fuzzed> {
     maxBodyBytes: 1_000_000,
     heartbeatMs: 20,
     onError: (error) => errors.push(error),
-    shutdown: () => {
-      shutdowns += 1;
-    },
+    shutdown: () => {},
   });
   const server = createAdaptorServer({ fetch: app.fetch }) as Server;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -86,7 +84,7 @@ async function served(): Promise<Fuzzed> {
     server.closeAllConnections();
     server.close();
   });
-  return { env, pool, port: (server.address() as AddressInfo).port, errors, shutdowns: () => shutdowns };
+  return { env, pool, port: (server.address() as AddressInfo).port, errors };
 }
 
 type Answer = { status: number; type: string | null; body: string };
@@ -157,33 +155,28 @@ async function settle(env: TestEnvironment): Promise<void> {
 }
 
 test("whatever is asked of any route is answered as the document says, and the store holds nothing half", async () => {
-  const { env, pool, port, errors, shutdowns } = await served();
-  // What is not promised may be in an answer: a client that reads is not to fall over it, and the exact form is held elsewhere.
+  const { env, pool, port, errors } = await served();
   const api = new DescribedApi({ exact: true });
   const seen = new Map<string, Set<number>>();
-  const statuses = new Map<number, number>();
+  const ask = async (asked: ApiRequest) => {
+    const answer = await send(port, asked);
+    if (answer === null) return;
+    expectDecent(api, asked, answer);
+    const name = api.operationOf(asked.method, asked.path)?.operationId ?? "none";
+    seen.set(name, (seen.get(name) ?? new Set()).add(answer.status));
+  };
+  // However slow this machine is, every route is met, most with something to answer, and commands on both sides of the rules.
+  for (const asked of requestsForAll(api, pool, 6)) await ask({ ...asked, headers: { ...asked.headers, "x-caller": "user" } });
+  expect(api.operations.map(([, , { operationId }]) => operationId).filter((name) => !seen.has(name))).toEqual([]);
+  expect([...seen].filter(([, all]) => all.has(200)).length).toBeGreaterThan(25);
+  expect([...(seen.get("sendCommand") ?? [])]).toEqual(expect.arrayContaining([200, 400]));
   await fc.assert(
     fc.asyncProperty(fc.array(apiRequests(api, pool), { minLength: 1, maxLength: 8 }), async (batch) => {
-      const answers = await Promise.all(batch.map((asked) => send(port, asked)));
-      for (const [i, answer] of answers.entries()) {
-        const asked = batch[i]!;
-        if (answer === null) continue;
-        expectDecent(api, asked, answer);
-        const name = api.operationOf(asked.method, asked.path)?.operationId ?? "none";
-        seen.set(name, (seen.get(name) ?? new Set()).add(answer.status));
-        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      }
+      await Promise.all(batch.map(ask));
       expect(errors).toEqual([]);
     }),
-    { numRuns: 300, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
+    { numRuns: 300, interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false },
   );
-  // Every route was met, all but a few of them with something to answer; commands on both sides of the rules.
-  const served200 = [...seen].filter(([, all]) => all.has(200)).map(([name]) => name);
-  expect(seen.size).toBeGreaterThan(30);
-  expect(served200.length).toBeGreaterThan(20);
-  expect([...(seen.get("sendCommand") ?? [])].sort()).toEqual(expect.arrayContaining([200, 400, 404]));
-  expect(statuses.get(405) ?? 0).toBeGreaterThan(0);
-  expect(shutdowns()).toBeGreaterThanOrEqual(0);
   const alive = await send(port, { method: "GET", path: "/v1/environment", headers: { "x-caller": "user" }, body: null });
   expect(alive?.status).toBe(200);
   await settle(env);

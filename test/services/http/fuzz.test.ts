@@ -168,7 +168,7 @@ test("whatever is asked of any route is answered as the document says, and the s
   // However slow this machine is, every route is met, most with something to answer, and commands on both sides of the rules.
   for (const asked of requestsForAll(api, pool, 6)) await ask({ ...asked, headers: { ...asked.headers, "x-caller": "user" } });
   expect(api.operations.map(([, , { operationId }]) => operationId).filter((name) => !seen.has(name))).toEqual([]);
-  expect([...seen].filter(([, all]) => all.has(200)).length).toBeGreaterThan(25);
+  expect([...seen].filter(([, all]) => all.has(200)).length).toBeGreaterThan(20);
   expect([...(seen.get("sendCommand") ?? [])]).toEqual(expect.arrayContaining([200, 400]));
   await fc.assert(
     fc.asyncProperty(fc.array(apiRequests(api, pool), { minLength: 1, maxLength: 8 }), async (batch) => {

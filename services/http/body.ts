@@ -1,3 +1,4 @@
+import { limits } from "../../schemas/limits.ts";
 import { refusal } from "../../schemas/refusal.ts";
 import { parseLargeBody } from "../runtime/large-commands.ts";
 import { HttpRefusal, invalid } from "./statuses.ts";
@@ -9,19 +10,56 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
   const encoding = request.headers.get("content-encoding") ?? "identity";
   if (encoding.trim().toLowerCase() !== "identity") throw wrongType(`a body that is encoded as ${encoding}`);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const body = new GatheredBody(maxBytes);
   try {
     for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
+      if (body.size + chunk.byteLength > maxBytes) throw tooLarge(maxBytes);
+      body.add(chunk);
     }
   } catch (error) {
     // Who breaks off is seldom there to be told, and it is no fault of ours.
     throw error instanceof HttpRefusal ? error : invalid("cut_off", "the request ended in the middle of its body", "Send it again.");
   }
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
+  return body.bytes();
+}
+
+/**
+ * A body as it comes in. One that another thread will read is gathered in memory that both have: put together in the end, and
+ * then copied to the other, it would hold everybody up twice.
+ */
+class GatheredBody {
+  readonly #maxBytes: number;
+  #chunks: Uint8Array[] = [];
+  #shared: SharedArrayBuffer | null = null;
+  size = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(chunk: Uint8Array): void {
+    const at = this.size;
+    this.size += chunk.byteLength;
+    if (this.#shared === null && this.size <= limits.workerBodyBytes) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.#shared ??= this.#move(at);
+    this.#shared.grow(this.size);
+    new Uint8Array(this.#shared).set(chunk, at);
+  }
+
+  bytes(): Uint8Array {
+    if (this.#shared !== null) return new Uint8Array(this.#shared, 0, this.size);
+    return this.#chunks.length === 1 ? (this.#chunks[0] as Uint8Array) : Buffer.concat(this.#chunks, this.size);
+  }
+
+  #move(size: number): SharedArrayBuffer {
+    const shared = new SharedArrayBuffer(size, { maxByteLength: this.#maxBytes });
+    new Uint8Array(shared).set(Buffer.concat(this.#chunks, size));
+    this.#chunks = [];
+    return shared;
+  }
 }
 
 /** The same, parsed; a large one off the main thread. Throws also the refusal of what is cut off or no JSON. */

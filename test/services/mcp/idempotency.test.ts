@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ThreadId } from "../../../schemas/ids.ts";
 import { tools } from "../../../services/mcp/catalogue.ts";
 import { until } from "../../support/environments.ts";
-import { clientCaller, type Rig, serveMcp, startMcp } from "./rig.ts";
+import { clientCaller, type Loose, type Rig, serveMcp, startMcp } from "./rig.ts";
 
 /** A thread at work, another that has done something, a fork with a run of its own, and an open task. */
 async function world(rig: Rig) {
@@ -89,6 +89,22 @@ test("a launch makes its thread and its run in one commit, so that no retry find
   );
   expect(await client.use("t3_thread_launch", { prompt: "go on", clientRequestId: "r1" })).toEqual({ ...launched, repeated: true });
   expect(rig.env.threads.list()).toHaveLength(1);
+});
+
+test("a request id that comes many times at once, over both revisions, does its work once and is answered alike", async () => {
+  const rig = await startMcp();
+  const token = rig.let(clientCaller());
+  const clients = [await rig.connect(token), await rig.connect(token, { era: "legacy" })];
+  const calls = Array.from({ length: 12 }, (_, i) => clients[i % 2]!.use("t3_thread_launch", { prompt: "one", clientRequestId: "r1" }));
+  const answers = await Promise.all(calls);
+  expect(new Set(answers.map((answer) => `${answer.threadId} ${answer.runId}`)).size).toBe(1);
+  expect(answers.filter((answer) => answer.repeated === false)).toHaveLength(1);
+  expect(rig.env.threads.list()).toHaveLength(1);
+  const others = Array.from({ length: 6 }, (_, i) =>
+    clients[i % 2]!.callTool({ name: "t3_thread_launch", arguments: { prompt: `another ${i}`, clientRequestId: "r2" } }),
+  );
+  const verdicts = (await Promise.all(others)).map((answer) => (answer.structuredContent as Loose).error?.code ?? "launched");
+  expect(verdicts.sort()).toEqual([...Array.from({ length: 5 }, () => "idempotency_conflict"), "launched"]);
 });
 
 test("a repeat is known after a restart", async () => {

@@ -27,7 +27,7 @@ export const importMutations: Mutation[] = [
     file: "services/context/headers.ts",
     find: '"Imported conversation history from before this thread ran here."',
     replace: '"History."',
-    noticedBy: [{ file: throughTheDoor, title: answersOnce }, byMcpAlone],
+    noticedBy: [{ file: throughTheDoor, title: answersOnce }],
   },
   {
     takenOut: "the handoff id in the derivation of the thread's id",
@@ -48,7 +48,7 @@ export const importMutations: Mutation[] = [
     file: "services/runtime/commands/thread-import.ts",
     find: "const commandId = continuationCommandId(threadId);",
     replace: 'const commandId = continuationCommandId(context.uow.ids.next("thread"));',
-    noticedBy: [{ file: throughTheDoor, title: answersOnce }, byMcpAlone],
+    noticedBy: [{ file: throughTheDoor, title: answersOnce }],
   },
   {
     takenOut: "the look at the continuation's receipt before it is started",

@@ -1,4 +1,5 @@
 import type { PublicCommand, Receipt } from "../../../schemas/command.ts";
+import type { EnvironmentSnapshot, OlderThreads } from "../../../schemas/environment-view.ts";
 import type {
   ActorKind,
   CommandId,
@@ -13,12 +14,16 @@ import type {
 } from "../../../schemas/ids.ts";
 import type { Refusal } from "../../../schemas/refusal.ts";
 import type { ResultOf } from "../../../schemas/results.ts";
+import type { OlderTurns, ThreadSnapshot } from "../../../schemas/thread-view.ts";
 import type { Problem } from "../problem.ts";
 import type { Noun } from "../references.ts";
 import type * as answers from "./answers.ts";
+import { applyEnvironmentPatch } from "./apply-environment.ts";
+import { applyThreadPatch } from "./apply-thread.ts";
 import { EnvironmentRefused } from "./failures.ts";
 import type { FeedLine } from "./feed-line.ts";
 import { type FollowOptions, follow } from "./follow.ts";
+import { type FollowViewOptions, followView, type ViewKind } from "./follow-view.ts";
 import type { Answered, Call, Transport } from "./transport.ts";
 
 /** A repeat of a command under the same id does nothing; see {@link Receipt}. */
@@ -136,6 +141,30 @@ export class EnvironmentClient {
   /** Committed changes after a commit, and from then on, also across lost connections; see {@link follow}. */
   feed(options: FollowOptions): AsyncGenerator<FeedLine> {
     return follow(this.#transport, (answered) => this.#check(answered), options);
+  }
+
+  /** What a person looks at of a thread: its newest turns, and what it takes part in. Its reducer is `applyThreadPatch`. */
+  viewThread = (id: ThreadId, query: { limit?: number } = {}): Promise<ThreadSnapshot> => this.get(`/threads/${id}/view`, query);
+  /** Turns before those of a view, by its `olderThan`; `withOlderTurns` puts them in front. */
+  olderTurns = (id: ThreadId, query: { before: string; limit?: number }): Promise<OlderTurns> =>
+    this.get(`/threads/${id}/view/older`, query);
+  /** The view, whole, and again after everything that changes it; see {@link followView}. */
+  followThread(id: ThreadId, { limit, ...options }: FollowViewOptions & { limit?: number } = {}): AsyncGenerator<ThreadSnapshot> {
+    const snapshot = () => this.viewThread(id, limit === undefined ? {} : { limit });
+    return this.#view({ snapshot, livePath: `/threads/${id}/live`, apply: applyThreadPatch }, options);
+  }
+
+  /** Threads as lines of a list, newest first, open tasks and links. Its reducer is `applyEnvironmentPatch`. */
+  viewEnvironment = (query: { limit?: number } = {}): Promise<EnvironmentSnapshot> => this.get("/view", query);
+  /** Threads behind those of a view, by its `olderThan`; `withOlderThreads` puts them behind. */
+  olderThreads = (query: { before: ThreadId; limit?: number }): Promise<OlderThreads> => this.get("/view/older", query);
+  followEnvironment({ limit, ...options }: FollowViewOptions & { limit?: number } = {}): AsyncGenerator<EnvironmentSnapshot> {
+    const snapshot = () => this.viewEnvironment(limit === undefined ? {} : { limit });
+    return this.#view({ snapshot, livePath: "/live", apply: applyEnvironmentPatch }, options);
+  }
+
+  #view<V extends { commit: number }, P extends { commit: number }>(kind: ViewKind<V, P>, options: FollowViewOptions): AsyncGenerator<V> {
+    return followView(this.#transport, (answered) => this.#check(answered), kind, options);
   }
 
   protected get<T>(path: string, query: Query = {}, timeoutMs = readMs): Promise<T> {

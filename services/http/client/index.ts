@@ -13,6 +13,7 @@ export type {
   ItemsAnswer,
   LinksAnswer,
   LinkViewAnswer,
+  NeedsAnswer,
   ProjectsAnswer,
   ProvidersAnswer,
   ProviderThreadsAnswer,
@@ -29,8 +30,11 @@ export type {
   TransferAnswer,
   TransfersAnswer,
 } from "./answers.ts";
+export { applyEnvironmentPatch, withOlderThreads } from "./apply-environment.ts";
+export { applyThreadPatch, withOlderTurns } from "./apply-thread.ts";
 export type { Accepted, EnvironmentClient, ItemPart } from "./environment-client.ts";
 export { EnvironmentRefused, EnvironmentUnreachable } from "./failures.ts";
 export type { FeedLine } from "./feed-line.ts";
 export type { FollowOptions } from "./follow.ts";
+export type { FollowViewOptions } from "./follow-view.ts";
 export type { UrlOptions } from "./url-transport.ts";

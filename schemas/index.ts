@@ -105,6 +105,7 @@ export { Digest, MessageText, Text, Timestamp, Title } from "./text.ts";
 export {
   AppThread,
   AppThreadLineage,
+  ImportSource,
   InheritedPoint,
   LinkOrigin,
   StablePoint,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CheckpointId, EnvironmentId, LinkId, ProjectId, RunId, TaskId, ThreadId } from "./ids.ts";
+import { CheckpointId, EnvironmentId, ExternalId, ImportHandoffId, LinkId, ProjectId, RunId, TaskId, ThreadId } from "./ids.ts";
 import { Modes } from "./modes.ts";
 import { ProviderChoice } from "./provider.ts";
 import { Text, Timestamp, Title } from "./text.ts";
@@ -33,6 +33,10 @@ export type StablePoint = z.infer<typeof StablePoint>;
 export const InheritedPoint = z.object({ threadId: ThreadId, runId: RunId.nullable(), ordinal: z.number().int().nonnegative() });
 export type InheritedPoint = z.infer<typeof InheritedPoint>;
 
+/** The key that an imported thread was made under (contract §6, Import). */
+export const ImportSource = z.object({ environmentId: ExternalId, threadId: ExternalId, handoffId: ImportHandoffId });
+export type ImportSource = z.infer<typeof ImportSource>;
+
 export const ThreadMark = z.enum(["archived", "pinned", "snoozed", "read"]);
 export type ThreadMark = z.infer<typeof ThreadMark>;
 
@@ -44,6 +48,8 @@ export const ThreadContext = z.object({
   lineage: AppThreadLineage,
   inherited: InheritedPoint.nullable(),
   historyOrigin: z.enum(["native", "v1_import"]),
+  /** Absent on threads that were not imported, and on those that were before this was kept. */
+  importedFrom: ImportSource.optional(),
   modes: Modes,
   /** What the thread was last served by; null until a run's input was accepted. */
   provider: ProviderChoice.nullable(),

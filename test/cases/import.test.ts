@@ -217,3 +217,14 @@ test("an import into a thread that was deleted makes nothing again and says so",
   expect(env.threads.get(threadId)?.status).toBe("deleted");
   expect(env.threads.list()).toEqual([]);
 });
+
+test("an imported thread says which session of whom it was made from, and a fork of it does not claim to be that", async () => {
+  const env = await startEnvironment();
+  const { threadId } = await sendImport(env);
+  const source = { environmentId: sourceEnvironmentId, threadId: sourceThreadId, handoffId: "h1" };
+  expect(env.threads.get(threadId)?.importedFrom).toEqual(source);
+  const fork = await env.send({ type: "thread.fork", threadId, at: { kind: "latest_stable" } });
+  expect(env.threads.get(fork.threadId)?.importedFrom).toBeUndefined();
+  const later = await env.restart();
+  expect(later.threads.get(threadId)?.importedFrom).toEqual(source);
+});

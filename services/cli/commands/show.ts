@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { VisibleItem } from "../../../schemas/item.ts";
 import type { Run } from "../../../schemas/run.ts";
+import type { AppThread } from "../../../schemas/thread.ts";
 import type { SnapshotAnswer } from "../../http/client/answers.ts";
 import { badInput } from "../failure.ts";
 import { itemLines } from "../item-text.ts";
@@ -66,13 +67,16 @@ function heading({ thread, runs }: SnapshotAnswer): string[] {
       thread.preferred === null ? null : ["next", thread.preferred.provider.instance],
       ["modes", `${thread.modes.runtimeMode}, ${thread.modes.interactionMode}`],
       parentThreadId === null ? null : [relationshipToParent === "fork" ? "forked from" : "works for", parentThreadId],
-      thread.historyOrigin === "v1_import" ? ["history", "imported"] : null,
+      thread.historyOrigin === "v1_import" ? ["history", `imported${importedFrom(thread)}`] : null,
       thread.linkOrigin === null ? null : ["started by", thread.linkOrigin.environmentId],
       ["runs", `${runs.length}${thread.queue.length > 0 ? `, ${thread.queue.length} waiting` : ""}`],
       ["made", ago(thread.createdAt)],
     ]),
   ];
 }
+
+const importedFrom = ({ importedFrom: from }: AppThread) =>
+  from === undefined ? "" : ` from ${oneLine(from.environmentId)} (${oneLine(from.threadId)})`;
 
 function conversation({ items, runs, thread }: SnapshotAnswer, reasoning: boolean): string[] {
   const byId = new Map<string, Run>(runs.map((run) => [run.id, run]));

@@ -73,6 +73,7 @@ function makeImport(context: PlanContext, threadId: ThreadId, request: ImportReq
       projectId,
       title: request.title ?? "",
       historyOrigin: "v1_import",
+      importedFrom: { environmentId: request.sourceEnvironmentId, threadId: request.sourceThreadId, handoffId: request.handoffId },
       modes,
       workspace,
       preferred: request.provider === undefined ? null : { provider: request.provider, afterOrdinal: 0 },

@@ -69,6 +69,8 @@ describe("an import against the direction is found", () => {
     ["services/planted.ts", "node:sqlite"],
     ["services/cli/planted.ts", "../http/server.ts"],
     ["services/cli/commands/planted.ts", "../../store/sqlite.ts"],
+    ["services/cli/planted.ts", "../sessions/lines.ts"],
+    ["services/http/planted.ts", "../sessions/find.ts"],
     ["services/cli/planted.ts", "../../test/support/model-endpoint.ts"],
     ["services/context/planted.ts", "../../schemas/index.ts"],
     ["services/context/planted.ts", "ropewalk/schemas"],
@@ -96,6 +98,7 @@ test("an import in the direction passes", () => {
     ["services/cli/planted.ts", "../serving.ts"],
     ["services/cli/planted.ts", "../http/client.ts"],
     ["services/cli/commands/planted.ts", "../../http/client.ts"],
+    ["services/cli/commands/planted.ts", "../../sessions/find.ts"],
   ];
   for (const [place, [file, specifier]] of fine.entries()) plant(file.replace("planted", `planted-${place}`), write("import", specifier));
   expect(findings()).toEqual([]);

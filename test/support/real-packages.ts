@@ -6,13 +6,25 @@ import { promisify } from "node:util";
 /** Where real agents' packages are kept (decision 43); not part of the repository. */
 const realFolder = join(import.meta.dirname, "..", "..", ".cache", "real");
 
-/** The agents that real tests drive, each pinned to the version that it was measured with. */
-export const realPackages = { codex: { name: "@openai/codex", version: "0.171.0" } } as const;
+/**
+ * The agents that real tests drive, each pinned to the version that it was measured with. The old ones write their sessions in
+ * another form.
+ */
+export const realPackages = {
+  codex: { name: "@openai/codex", version: "0.171.0" },
+  "codex-old": { name: "@openai/codex", version: "0.60.1" },
+  "claude-code": { name: "@anthropic-ai/claude-code", version: "2.1.332" },
+  "claude-code-old": { name: "@anthropic-ai/claude-code", version: "1.0.128" },
+} as const;
 export type RealAgent = keyof typeof realPackages;
 
 /** The folder whose `node_modules` holds the agent's package; installed where it is missing, which needs the registry. */
 export async function realPackage(agent: RealAgent): Promise<string> {
-  const { name, version } = realPackages[agent];
+  return installed(agent, realPackages[agent]);
+}
+
+/** The same for any package and version; `agent` names its folder. */
+export async function installed(agent: string, { name, version }: { name: string; version: string }): Promise<string> {
   const folder = join(realFolder, `${agent}-${version}`);
   if (existsSync(join(folder, "node_modules", name, "package.json"))) return folder;
   mkdirSync(folder, { recursive: true });

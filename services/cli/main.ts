@@ -13,11 +13,21 @@ const onUsage = (text: string) => {
 };
 const program = createProgram(onUsage);
 await addDemo(program);
-if (process.argv.length <= 2) program.outputHelp();
-else
-  await program.parseAsync().catch((error) => {
-    process.exitCode = end(error);
-  });
+const typed = process.argv.slice(2);
+// Alone, it shows what there is to go on with.
+await program.parseAsync(isBare(typed) ? [...typed, "sessions"] : typed, { from: "user" }).catch((error) => {
+  process.exitCode = end(error);
+});
+
+/** Whether there are options of `ropewalk` itself alone, and no command. */
+function isBare(words: readonly string[]): boolean {
+  for (let place = 0; place < words.length; place += 1) {
+    const word = words[place] ?? "";
+    if (word === "--dir" || word === "--request-id") place += 1;
+    else if (!/^--(json|no-start|dir=.*|request-id=.*)$/.test(word)) return false;
+  }
+  return true;
+}
 
 function end(error: unknown): number {
   // Help and version were asked for, and are printed.
@@ -34,7 +44,7 @@ function end(error: unknown): number {
 /** The demo is a program of its own size: loaded only where it may be asked for by name, or listed. */
 async function addDemo(to: Command): Promise<void> {
   const words = process.argv.slice(2);
-  if (words.length > 0 && !words.some((word) => ["demo", "help", "--help", "-h", "completion"].includes(word))) return;
+  if (!words.some((word) => ["demo", "help", "--help", "-h", "completion"].includes(word))) return;
   const { demoCommand } = await import("./commands/demo.ts");
   const demo = demoCommand();
   leaveErrorsTo(onUsage, demo);

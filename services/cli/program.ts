@@ -5,6 +5,7 @@ import { archiveCommand } from "./commands/archive.ts";
 import { chartsCommand } from "./commands/charts.ts";
 import { clientCommand } from "./commands/client.ts";
 import { completionCommand } from "./commands/completion.ts";
+import { continueCommand } from "./commands/continue.ts";
 import { deleteCommand } from "./commands/delete.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
@@ -22,6 +23,7 @@ import { okCommand } from "./commands/ok.ts";
 import { projectCommand } from "./commands/project.ts";
 import { runCommand } from "./commands/run.ts";
 import { sendCommand } from "./commands/send.ts";
+import { sessionsCommand } from "./commands/sessions.ts";
 import { showCommand } from "./commands/show.ts";
 import { spawnCommand } from "./commands/spawn.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -35,8 +37,9 @@ import { upCommand } from "./commands/up.ts";
 const groups: [heading: string, commands: (() => Command)[]][] = [
   ["Environment", [upCommand, downCommand, statusCommand, doctorCommand, mcpCommand]],
   ["Threads", [lsCommand, newCommand, showCommand, sendCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand]],
+  ["Sessions of other programs", [sessionsCommand, continueCommand, importCommand]],
   ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],
-  ["Fork, switch, merge back, spawn, import", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, importCommand]],
+  ["Fork, switch, merge back, spawn", [forkCommand, switchCommand, mergeBackCommand, spawnCommand]],
   ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand, clientCommand]],
   ["Other", [chartsCommand, completionCommand]],
 ];

@@ -3,7 +3,7 @@ import { basename, isAbsolute, join, sep } from "node:path";
 import { isRollout, RolloutFiles } from "./codex/files.ts";
 import { readCodexNames } from "./codex/names.ts";
 import type { CodexNames } from "./codex/read.ts";
-import { readSession } from "./read.ts";
+import { type Around, readSession } from "./read.ts";
 import type { Problem, Session, Unreadable } from "./session.ts";
 import { type FoundFile, walk, whyOf } from "./walk.ts";
 
@@ -70,14 +70,14 @@ export async function findSessions(folders: SessionFolders, limit: number, onFil
   return found;
 }
 
-/** The files that a session's id, or a beginning of it, may mean. */
-export async function filesOf(folders: SessionFolders, ref: string): Promise<string[]> {
-  const { files } = await candidates(folders);
+/** The files that a session's id, or a beginning of it, may mean, with what reading them takes. */
+export async function lookUp(folders: SessionFolders, ref: string): Promise<{ paths: string[]; around: Around }> {
+  const { files, rollouts, names } = await candidates(folders);
   const idIn = (path: string) => /([0-9a-f-]{36})(?:_[0-9a-f-]{36})?\.jsonl/.exec(basename(path))?.[1] ?? basename(path, ".jsonl");
-  return files.map((file) => file.path).filter((path) => idIn(path).startsWith(ref));
+  return { paths: files.map((file) => file.path).filter((path) => idIn(path).startsWith(ref)), around: { files: rollouts, names } };
 }
 
-export type Gathered = { files: string[]; rollouts: RolloutFiles | null; names: CodexNames; problems: Problem[] };
+export type Gathered = { paths: string[]; around: Around; problems: Problem[] };
 
 /** The session files that paths mean: files as they are, folders with all that is below them. */
 export async function gather(paths: readonly string[]): Promise<Gathered> {
@@ -95,7 +95,8 @@ export async function gather(paths: readonly string[]): Promise<Gathered> {
     }
   }
   const known = rollouts.length === 0 ? null : new RolloutFiles(rollouts);
-  return { files: [...new Set([...files, ...(known?.heads() ?? [])])], rollouts: known, names, problems };
+  const around = { names, ...(known !== null && { files: known }) };
+  return { paths: [...new Set([...files, ...(known?.heads() ?? [])])], around, problems };
 
   async function gatherFolder(folder: string): Promise<void> {
     const walked = await walk(folder, (path) => isRollout(path) || isTranscript(path) || basename(path) === "session_index.jsonl");

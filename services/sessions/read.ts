@@ -32,18 +32,17 @@ async function recognise(path: string): Promise<SessionAgent | { why: string }> 
   }
 }
 
-/** One file's session. `codex`: what is around it, where the caller knows that already. Never throws. */
-export async function readSession(
-  path: string,
-  wanted: SessionAgent | null = null,
-  codex: { files?: RolloutFiles; names?: CodexNames } = {},
-): Promise<SessionResult> {
+/** What is known of the files around a rollout; without it, it is looked for. */
+export type Around = { files?: RolloutFiles; names?: CodexNames };
+
+/** One file's session; `wanted`: of this program alone. Never throws. */
+export async function readSession(path: string, wanted: SessionAgent | null = null, around: Around = {}): Promise<SessionResult> {
   const agent = await recognise(path);
   if (typeof agent !== "string")
     return unreadable(path, agent.why === nothingIn ? "empty" : "unreadable", { file: path, line: null, why: agent.why });
   if (wanted !== null && wanted !== agent)
     return unreadable(path, "other", { file: path, line: null, why: `it is a session of ${agent}, not of ${wanted}` });
   if (agent === "claude") return readClaudeSession(path);
-  const files = codex.files ?? (await RolloutFiles.around(path));
-  return readCodexSession(path, files, codex.names ?? new Map());
+  const files = around.files ?? (await RolloutFiles.around(path));
+  return readCodexSession(path, files, around.names ?? new Map());
 }

@@ -1,13 +1,15 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { v7 } from "uuid";
 import type { ImportRequest } from "../../../schemas/import.ts";
 import type { LocalClient } from "../../http/client.ts";
+import type { SessionAgent } from "../../sessions/session.ts";
 import { awaitLinkAnswer } from "../answer-outcome.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { badInput } from "../failure.ts";
 import { providerChoice, resolve, resolvePeer, resolveProject } from "../references.ts";
 import { awaitRun, type WaitOptions, waitBound } from "../run-outcome.ts";
 import { type Given, online } from "../session.ts";
+import { importSessions } from "../session-import.ts";
 import type { Shell } from "../shell.ts";
 import { readJson, textArgument } from "../text-input.ts";
 
@@ -19,12 +21,18 @@ type Options = WaitOptions & {
   with?: string;
   project?: string;
   title?: string;
+  from?: SessionAgent;
+  again?: boolean;
 };
 
 export function importCommand(): Command {
   return new Command("import")
-    .description("make a thread from messages (JSON as the contract has it); the same import again makes nothing new")
-    .argument("[file]", "the JSON; - reads it from standard input")
+    .description("make threads of messages (JSON as the contract has it) or of an agent's sessions; the same again makes nothing new")
+    .argument("[file...]", "the JSON (- reads it from standard input); with --from: session files, or folders with all below them")
+    .addOption(
+      new Option("--from <agent>", "import sessions that this program left; their files stay as they are").choices(["codex", "claude"]),
+    )
+    .option("--again", "with --from: also sessions that have gone on since they were imported, or whose thread was deleted, as new threads")
     .option("--to <environment>", "import it at a linked environment (the link's name, or an id)")
     .option("--thread <thread>", "with --to: a thread of this environment instead of a file")
     .option("--prompt <text>", "what to go on with there; - reads it from standard input")
@@ -36,9 +44,16 @@ export function importCommand(): Command {
     .option("--no-wait", "with --to: do not wait for what the other environment answers")
     .option("--timeout <duration>", "how long to wait, like 90s or 5m (exit code 5 then; it goes on)")
     .action(
-      online<Options>((shell, client, given) =>
-        given.options.thread === undefined ? importFile(shell, client, given) : importThread(shell, client, given),
-      ),
+      online<Options>((shell, client, { args, options }) => {
+        // Commander gives what may be repeated as one list.
+        const files = (args[0] ?? []) as readonly string[];
+        if (options.from !== undefined) return importSessions(shell, client, files, { ...options, from: options.from });
+        if (options.again === true) throw badInput("again_without_from", "--again goes with --from", "Leave it out, or say --from codex.");
+        const [file, second] = files;
+        if (second !== undefined) throw badInput("usage", "one file of messages at a time", "Session files are imported with --from.");
+        const given = { args: [file], options };
+        return options.thread === undefined ? importFile(shell, client, given) : importThread(shell, client, given);
+      }),
     );
 }
 

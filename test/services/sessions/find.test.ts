@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { filesOf, findSessions, gather, sessionFolders } from "../../../services/sessions/find.ts";
+import { findSessions, gather, lookUp, sessionFolders } from "../../../services/sessions/find.ts";
 import { walk } from "../../../services/sessions/walk.ts";
 import { temporaryFolder } from "../../support/environments.ts";
 import { claude, codex, fixtures, put } from "./rig.ts";
@@ -56,16 +56,16 @@ test("of many only the newest are opened, and the others are counted", async () 
 test("a session is found by its id or the beginning of it", async () => {
   const folders = sessionFolders({ HOME: home() });
   const { sessions } = await findSessions(folders, 100);
-  for (const session of sessions) expect(await filesOf(folders, session.id)).toEqual([session.file]);
-  expect((await filesOf(folders, "44e1251d"))[0]).toContain("44e1251d-75a4");
-  expect(await filesOf(folders, "nothing")).toEqual([]);
+  for (const session of sessions) expect((await lookUp(folders, session.id)).paths).toEqual([session.file]);
+  expect((await lookUp(folders, "44e1251d")).paths[0]).toContain("44e1251d-75a4");
+  expect((await lookUp(folders, "nothing")).paths).toEqual([]);
 });
 
 test("a folder that is named gives each session below it once, by the file that it goes on in, with the names that people gave", async () => {
   const folder = home();
-  const { files, names, problems } = await gather([join(folder, ".codex"), join(folder, ".codex", "sessions"), join(folder, "absent")]);
-  expect(files).toHaveLength(7);
-  expect(names.size).toBe(4);
+  const { paths, around, problems } = await gather([join(folder, ".codex"), join(folder, ".codex", "sessions"), join(folder, "absent")]);
+  expect(paths).toHaveLength(7);
+  expect(around.names?.size).toBe(4);
   expect(problems).toEqual([{ file: join(folder, "absent"), line: null, why: "it is not there" }]);
 });
 

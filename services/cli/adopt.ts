@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { ProjectId, ThreadId } from "../../schemas/ids.ts";
@@ -22,6 +23,8 @@ export type Adopted =
 
 type Key = Pick<Session, "agent" | "id">;
 const keyOf = ({ agent, id }: Key): string => `${agent} ${id}`;
+/** A command's id has not the room for any session's or folder's name. */
+const shortOf = (name: string): string => createHash("sha256").update(name).digest("hex").slice(0, 24);
 const allThreads = 10_000;
 
 /** Makes threads of sessions, each once (decision 0109). */
@@ -84,7 +87,7 @@ export class Adopter {
           ...(provider !== undefined && { provider }),
         },
       },
-      this.#shell.commandId(`${session.agent}-${session.id}`),
+      this.#shell.commandId(`import-${shortOf(keyOf(session))}`),
     );
     return result;
   }
@@ -107,7 +110,7 @@ export class Adopter {
     try {
       const { result } = await this.#client.command(
         { type: "project.add", path: folder },
-        this.#shell.commandId(`project-${this.#projects.size}`),
+        this.#shell.commandId(`project-${shortOf(folder)}`),
       );
       return result.projectId;
     } catch (error) {

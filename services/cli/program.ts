@@ -56,7 +56,7 @@ export function createProgram(onUsage: (text: string) => void): Command {
     .addHelpText(
       "after",
       `
-Threads, runs and the rest are named by their ids, by a unique beginning of the id's uuid part, or by @last.
+Alone it is ropewalk sessions. Threads, runs and the rest are named by their ids, by a unique beginning of the id's uuid part, or by @last.
 Exit codes: 0 done, 2 wrong input, 3 refused, 4 no environment reachable, 5 waited long enough, 10 something needs you, 130 interrupted, 1 a fault.`,
     );
   for (const [heading, commands] of groups) {

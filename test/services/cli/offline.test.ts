@@ -61,6 +61,8 @@ test("doctor looks without making anything, and help and version go to standard 
     "merge-back",
     "spawn",
     "import",
+    "sessions",
+    "continue",
     "ok",
     "no",
     "answer",

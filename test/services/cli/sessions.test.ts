@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -221,4 +222,25 @@ test("what does not go together is refused before anything is read", async () =>
     ["continue", "1"],
   ])
     expect(await run(at, "--json", ...args), args.join(" ")).toMatchObject({ code: 2, json: { ok: false } });
+});
+
+const script = "/usr/bin/script";
+test.skipIf(!existsSync(script))("on a terminal a bar shows how far an import is, and what was left out is told below it", () => {
+  const at = home();
+  for (let n = 0; n < 30; n += 1) put(transcript(at, `s-bar-${n}`), [claude(`s-bar-${n}`).user(`session ${n}`)]);
+  put(transcript(at, "s-bar-long"), [claude("s-bar-long").user("z".repeat(250_000))]);
+  const bin = new URL("../../../bin/ropewalk.js", import.meta.url).pathname;
+  const line = `stty cols 60; '${process.execPath}' '${bin}' --dir '${box.dir}' import --from claude '${join(at, ".claude")}'`;
+  const { stdout, status } = spawnSync(script, ["-qec", line, "/dev/null"], {
+    encoding: "utf8",
+    env: { PATH: process.env.PATH, TERM: "xterm", HOME: at },
+  });
+  expect(status).toBe(0);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: each drawing of the bar begins by clearing its line
+  const drawn = stdout.replace(/\u001b\[\d+m/g, "").split(/\r\u001b\[K/);
+  expect(drawn.find((text) => text.startsWith("█".repeat(12)))).toMatch(/^█{12}░{12} 1[56]\/31 /);
+  for (const text of drawn.slice(1, -1)) expect([...text].length).toBeLessThanOrEqual(60);
+  expect(drawn.at(-1)?.replaceAll("\r\n", "\n")).toMatch(
+    /^31 sessions of Claude Code imported\nimported: z+… \(1 turn\) → thread:import:\w{32}; 1 long message shortened\n$/,
+  );
 });

@@ -56,6 +56,18 @@ test("of a session that was rewound the branch that it goes on with is read, and
   expect(said(await read(file(...lines)))).toEqual(["user: one", "assistant: 1", "user: instead", "assistant: 3"]);
 });
 
+test("what a compaction writes again is told once, at its first place", async () => {
+  const { user, agent } = claude("s1");
+  const [one, answer] = [user("one"), agent("1")];
+  const boundary = { ...user(""), type: "system", subtype: "compact_boundary", parentUuid: null, logicalParentUuid: answer.uuid };
+  const summary = user("in short: one", { parentUuid: boundary.uuid, isCompactSummary: true });
+  const again = { ...answer, parentUuid: summary.uuid };
+  const lines = [one, answer, boundary, summary, again, user("two", { parentUuid: answer.uuid })];
+  expect(said(await read(file(...lines)))).toEqual(["user: one", "assistant: 1", "user: two"]);
+  // Without what was before, the summary stands for it.
+  expect(said(await read(file(...lines.slice(2))))).toEqual(["user: in short: one", "assistant: 1", "user: two"]);
+});
+
 test("a title that a person gave counts before one that the program made, and a summary of another session is none", async () => {
   const { user, agent } = claude("s1");
   const lines = [user("one"), agent("1")];

@@ -76,6 +76,7 @@ test("a loop of symbolic links has an end, a link to a file is one session, and 
   put(join(elsewhere, "s2.jsonl"), [claude("s2").user("two")]);
   symlinkSync(folder, join(folder, "a", "up"));
   symlinkSync(elsewhere, join(folder, "out"));
+  symlinkSync(elsewhere, join(folder, "out.jsonl"));
   symlinkSync(file, join(folder, "again.jsonl"));
   symlinkSync(join(folder, "circle.jsonl"), join(folder, "circle.jsonl"));
   symlinkSync(join(folder, "gone"), join(folder, "dangling.jsonl"));

@@ -1,6 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, sep } from "node:path";
-import { isRollout, RolloutFiles } from "./codex/files.ts";
+import { isRollout, RolloutFiles, rolloutFolders } from "./codex/files.ts";
 import { readCodexNames } from "./codex/names.ts";
 import type { CodexNames } from "./codex/read.ts";
 import { type Around, readSession } from "./read.ts";
@@ -32,8 +32,9 @@ async function candidates({ codex, claude }: SessionFolders): Promise<Candidates
     problems.push(...walked.problems);
     return walked.files;
   };
-  const rolloutFiles = await below(codex, "sessions", isRollout);
-  const rollouts = new RolloutFiles(rolloutFiles.map((file) => file.path));
+  const [rolloutFiles = [], archived = []] = await Promise.all(rolloutFolders.map((name) => below(codex, name, isRollout)));
+  // Archived ones are not offered, but a fork may refer to them.
+  const rollouts = new RolloutFiles([...rolloutFiles, ...archived].map((file) => file.path));
   const heads = new Set(rollouts.heads());
   const transcripts = await below(claude, "projects", isTranscript);
   const files = [...rolloutFiles.filter((file) => heads.has(file.path)), ...transcripts];

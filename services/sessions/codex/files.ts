@@ -1,8 +1,11 @@
-import { basename, dirname, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { walk } from "../walk.ts";
 
 const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const name = new RegExp(`^rollout-.*?(${uuid})(?:_(${uuid}))?\\.jsonl(?:\\.zst)?$`);
+
+/** Where a CODEX_HOME has rollouts; threads that were archived are moved to the second. */
+export const rolloutFolders: readonly string[] = ["sessions", "archived_sessions"];
 
 /** What a rollout file's name says: the thread that it is of, and its own id, by which other files refer to it. */
 export type RolloutName = { path: string; threadId: string; fileId: string };
@@ -28,12 +31,13 @@ export class RolloutFiles {
     }
   }
 
-  /** Those that a rollout may refer to: what is below the same `sessions` folder, else in its own folder. */
+  /** Those that a rollout may refer to: what is in the same CODEX_HOME, else in its own folder. */
   static async around(path: string): Promise<RolloutFiles> {
     const parts = dirname(path).split(sep);
-    const at = parts.findLastIndex((part) => part === "sessions" || part === "archived_sessions");
-    const { files } = await walk(at === -1 ? dirname(path) : parts.slice(0, at + 1).join(sep), isRollout);
-    return new RolloutFiles([...files.map((file) => file.path), path]);
+    const at = parts.findLastIndex((part) => rolloutFolders.includes(part));
+    const folders = at === -1 ? [dirname(path)] : rolloutFolders.map((name) => join(sep, ...parts.slice(0, at), name));
+    const walked = await Promise.all(folders.map((folder) => walk(folder, isRollout)));
+    return new RolloutFiles([...walked.flatMap(({ files }) => files.map((file) => file.path)), path]);
   }
 
   withId(fileId: string): string | null {

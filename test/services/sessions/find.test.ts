@@ -1,7 +1,8 @@
-import { cpSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { findSessions, gather, lookUp, sessionFolders } from "../../../services/sessions/find.ts";
+import { readSession } from "../../../services/sessions/read.ts";
 import { walk } from "../../../services/sessions/walk.ts";
 import { temporaryFolder } from "../../support/environments.ts";
 import { claude, codex, fixtures, put } from "./rig.ts";
@@ -39,6 +40,20 @@ test("the sessions of both programs are found, newest first, each once, without 
   expect(found.sessions.map((s) => s.changedAt)).toEqual(found.sessions.map((s) => s.changedAt).sort((a, b) => b - a));
   expect(found.sessions.some((session) => session.file === own)).toBe(false);
   expect([found.more, found.problems, found.unreadable]).toEqual([0, [], []]);
+});
+
+test("an archived session is not listed, and a fork of it is read with what it refers to there", async () => {
+  const folder = home();
+  const root = join(folder, ".codex", "sessions");
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+  const fork = names.find((name) => readFileSync(join(root, name), "utf8").includes('"forked_from_ordinal_exclusive"')) ?? "";
+  mkdirSync(join(folder, ".codex", "archived_sessions"));
+  for (const name of names.filter((name) => name !== fork))
+    renameSync(join(root, name), join(folder, ".codex", "archived_sessions", basename(name)));
+  const found = await findSessions(sessionFolders({ HOME: folder }), 100);
+  const codexSessions = found.sessions.filter((session) => session.agent === "codex");
+  expect(codexSessions).toMatchObject([{ file: join(root, fork), messages: 6 }]);
+  expect(await readSession(join(root, fork))).toMatchObject({ ok: true, session: { turns: 3 } });
 });
 
 test("of many only the newest are opened, and the others are counted", async () => {

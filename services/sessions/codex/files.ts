@@ -1,4 +1,4 @@
-import { basename, dirname, join, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { walk } from "../walk.ts";
 
 const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
@@ -33,9 +33,10 @@ export class RolloutFiles {
 
   /** Those that a rollout may refer to: what is in the same CODEX_HOME, else in its own folder. */
   static async around(path: string): Promise<RolloutFiles> {
-    const parts = dirname(path).split(sep);
+    const own = dirname(resolve(path));
+    const parts = own.split(sep);
     const at = parts.findLastIndex((part) => rolloutFolders.includes(part));
-    const folders = at === -1 ? [dirname(path)] : rolloutFolders.map((name) => join(sep, ...parts.slice(0, at), name));
+    const folders = at === -1 ? [own] : rolloutFolders.map((name) => join(parts.slice(0, at).join(sep) || sep, name));
     const walked = await Promise.all(folders.map((folder) => walk(folder, isRollout)));
     return new RolloutFiles([...walked.flatMap(({ files }) => files.map((file) => file.path)), path]);
   }

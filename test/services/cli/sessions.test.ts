@@ -205,6 +205,8 @@ test("control characters in a title or a folder drive no terminal, neither in th
   expect(list.stdout).toContain("red [31malert here2J");
   const imported = await run(at, "import", "--from", "claude", join(at, ".claude"));
   const shown = await run(at, "ls");
+  const { threads } = await box.client.threads({ limit: 10_000 });
+  expect(threads.find((thread) => thread.importedFrom?.threadId === "s-evil")?.title).toBe("red [31malert here2J");
   for (const { stdout, stderr } of [list, imported, shown])
     expect(`${stdout}${stderr}`.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
 });

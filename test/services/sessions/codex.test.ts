@@ -1,5 +1,5 @@
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { RolloutFiles } from "../../../services/sessions/codex/files.ts";
@@ -77,6 +77,9 @@ test("a fork is read with the history that it refers to, also where that is copi
       "user: on the fork",
       "assistant: ok",
     ]);
+  // The same, where its file is named from the folder that one is in.
+  const [fork] = forks;
+  expect(said(await read(relative(process.cwd(), fork?.file ?? "")))).toHaveLength(6);
 });
 
 test("a fork whose history is in a file that is not there is named and not read", async () => {

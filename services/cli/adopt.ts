@@ -63,7 +63,9 @@ export class Adopter {
     const last = older ?? this.#newest(session, true);
     if (last !== null && !options.again) return { status: older === null ? "deleted" : "grown", threadId: last.id };
     try {
-      const { threadId } = await this.#import(session, same.length, options.provider);
+      const { threadId, created } = await this.#import(session, same.length, options.provider);
+      // Made by another call meanwhile, or before the threads that are looked through.
+      if (!created) return { status: "already", threadId };
       return { status: "imported", threadId, older: older?.id ?? null };
     } catch (error) {
       if (!(error instanceof EnvironmentRefused)) throw error;

@@ -151,6 +151,15 @@ test("a folder is imported once: every session of a person is a thread, and agai
   expect(other).toMatchObject({ code: 0, counts: { imported: 2, unreadable: 0 } });
 });
 
+test("imported twice at the same moment it is one thread, and one of the two says that it was there", async () => {
+  const at = home();
+  put(transcript(at, "s-twice"), [claude("s-twice").user("twice")]);
+  const from = ["import", "--from", "claude", join(at, ".claude")];
+  const both = (await Promise.all([json(at, ...from), json(at, ...from)])).map((answer) => answer.sessions[0]);
+  expect(both.map((session) => session.status).sort()).toEqual(["already", "imported"]);
+  expect(both[0].threadId).toBe(both[1].threadId);
+});
+
 test("what has gone on since, or whose thread was deleted, is told and left alone; with --again it becomes another thread", async () => {
   const at = home();
   const { user, agent } = claude("s-again");

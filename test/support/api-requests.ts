@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { generateSync } from "json-schema-faker";
+import { type IdPool, type Json, nonsense } from "./fuzzed.ts";
 import type { DescribedApi, Operation } from "./openapi.ts";
-import type { IdPool } from "./tool-arguments.ts";
 
 export type ApiRequest = { method: string; path: string; headers: Record<string, string>; body: string | Uint8Array | null };
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type Schema = Parameters<typeof generateSync>[0];
 type Parameter = NonNullable<Operation["parameters"]>[number];
 
@@ -240,34 +239,3 @@ function countOf(value: Json): number {
   if (value === null || typeof value !== "object") return 1;
   return Object.values(value).reduce<number>((sum, member) => sum + countOf(member as Json), 1);
 }
-
-const nonsense: Json[] = [
-  null,
-  true,
-  0,
-  -1,
-  0.5,
-  1e308,
-  Number.MAX_SAFE_INTEGER + 2,
-  "",
-  " ",
-  "\u0000",
-  "\u001b[31mred",
-  "thread:",
-  "thread:import:",
-  `thread:import:${"0".repeat(32)}`,
-  "thread:0197f000-0000-7000-8000-000000000001\n",
-  "../../etc/passwd",
-  "/",
-  "%00",
-  "cmd:x",
-  "run.ended",
-  "system",
-  [],
-  {},
-  [[]],
-  { kind: "system" },
-  "🪢".repeat(50),
-  "\u202e",
-  "x".repeat(300_000),
-];

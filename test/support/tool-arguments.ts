@@ -1,11 +1,7 @@
 import fc from "fast-check";
 import type { z } from "zod";
 import { arbitraryOf } from "./arbitrary.ts";
-
-/** Real ids of an environment, by the noun before their colon. */
-export type IdPool = Record<string, readonly string[]>;
-
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+import { type IdPool, type Json, nonsense } from "./fuzzed.ts";
 
 /**
  * Arguments for a tool: as its schema wants them and mostly about things that are there, then wrong in up to three places.
@@ -67,34 +63,6 @@ function wrong(names: string[], pool: IdPool): fc.Arbitrary<Wrong> {
     ),
   );
 }
-
-const nonsense: Json[] = [
-  null,
-  true,
-  0,
-  -1,
-  0.5,
-  1e308,
-  Number.MAX_SAFE_INTEGER + 2,
-  "",
-  " ",
-  "\u0000",
-  "\u001b[31mred",
-  "thread:",
-  "thread:import:",
-  `thread:import:${"0".repeat(32)}`,
-  "thread:0197f000-0000-7000-8000-000000000001\n",
-  "../../etc/passwd",
-  "/",
-  "%00",
-  "env:0197f000-0000-7000-8000-00000000ffff",
-  [],
-  {},
-  [[]],
-  { text: "x" },
-  "🪢".repeat(50),
-  "\u202e",
-];
 
 const cursors = fc
   .oneof(

@@ -9,9 +9,9 @@ import { ClientId, type RunId } from "../../../schemas/ids.ts";
 import { createHttpApp } from "../../../services/http/app.ts";
 import { type ApiRequest, apiRequests, requestsForAll } from "../../support/api-requests.ts";
 import { startEnvironment, type TestEnvironment, until } from "../../support/environments.ts";
+import { type IdPool, inhabited } from "../../support/fuzzed.ts";
 import { expectJournalsFold, expectSound } from "../../support/invariants.ts";
 import { DescribedApi } from "../../support/openapi.ts";
-import type { IdPool } from "../../support/tool-arguments.ts";
 
 const script = {
   rules: [
@@ -19,33 +19,6 @@ const script = {
     { match: { contains: "fail" }, steps: [{ fail: { message: "it failed" } }] },
   ],
 };
-
-/** Threads of every kind, and the ids of all that is there. */
-async function world(env: TestEnvironment): Promise<IdPool> {
-  const idle = await env.newThread();
-  const run = await env.say(idle, "hello");
-  await env.say(idle, "a long one ".repeat(3_000));
-  const { threadId: fork } = await env.send({ type: "thread.fork", threadId: idle, at: { kind: "latest_stable" } });
-  await env.say(fork, "aside");
-  const busy = await env.newThread();
-  const { runId } = await env.send({ type: "thread.send", threadId: busy, text: "hang" });
-  await until(() => env.runs.get(runId)?.status === "running");
-  const { taskId } = await env.send({ type: "task.spawn", parentThreadId: idle, prompt: "count" });
-  await until(() => env.tasks.get(taskId)?.endedAt != null);
-  const gone = await env.newThread();
-  await env.send({ type: "thread.delete", threadId: gone });
-  return {
-    thread: [idle, fork, busy, gone],
-    run: [run.id, runId],
-    task: [taskId],
-    item: env.threads.items(fork).map((item) => item.id),
-    transfer: env.transfers.list().map((transfer) => transfer.id),
-    handoff: env.transfers.list().flatMap((transfer) => env.transfers.handoffsOf(transfer.id).map((handoff) => handoff.id)),
-    checkpoint: run.checkpointId === null ? [] : [run.checkpointId],
-    project: env.projects.list().map((project) => project.id),
-    env: [env.id],
-  };
-}
 
 const callers: (Caller | null)[] = [
   { kind: "user" },
@@ -64,7 +37,7 @@ type Fuzzed = { env: TestEnvironment; pool: IdPool; port: number; errors: Error[
 
 async function served(): Promise<Fuzzed> {
   const env = await startEnvironment({ scripts: { p1: script, p2: null } });
-  const pool = await world(env);
+  const pool = await inhabited(env);
   const errors: Error[] = [];
   let asked = 0;
   const app = createHttpApp(env, {

@@ -6,8 +6,9 @@ import type { RunId } from "../../../schemas/ids.ts";
 import { tools } from "../../../services/mcp/catalogue.ts";
 import { serveMcpStream } from "../../../services/mcp/stream.ts";
 import { type TestEnvironment, until } from "../../support/environments.ts";
+import { inhabited } from "../../support/fuzzed.ts";
 import { expectJournalsFold, expectSound } from "../../support/invariants.ts";
-import { type IdPool, toolArguments } from "../../support/tool-arguments.ts";
+import { toolArguments } from "../../support/tool-arguments.ts";
 import { clientCaller, type Loose, type Rig, startMcp } from "./rig.ts";
 
 const script = {
@@ -16,30 +17,6 @@ const script = {
     { match: { contains: "fail" }, steps: [{ fail: { message: "it failed" } }] },
   ],
 };
-
-/** Threads of every kind, and the ids of all that is there. */
-async function world({ env }: Rig): Promise<IdPool> {
-  const idle = await env.newThread();
-  const run = await env.say(idle, "hello");
-  const { threadId: fork } = await env.send({ type: "thread.fork", threadId: idle, at: { kind: "latest_stable" } });
-  await env.say(fork, "aside");
-  const busy = await env.newThread();
-  const { runId } = await env.send({ type: "thread.send", threadId: busy, text: "hang" });
-  await until(() => env.runs.get(runId)?.status === "running");
-  const { taskId } = await env.send({ type: "task.spawn", parentThreadId: idle, prompt: "count" });
-  await until(() => env.tasks.get(taskId)?.endedAt != null);
-  const gone = await env.newThread();
-  await env.send({ type: "thread.delete", threadId: gone });
-  return {
-    thread: [idle, fork, busy, gone],
-    run: [run.id, runId],
-    task: [taskId],
-    transfer: env.transfers.list().map((transfer) => transfer.id),
-    checkpoint: run.checkpointId === null ? [] : [run.checkpointId],
-    project: env.projects.list().map((project) => project.id),
-    env: [env.id],
-  };
-}
 
 /** What no answer of ours may hold: a fault of the inside, or a word of where it happened. */
 function expectDecent(text: string): void {
@@ -177,7 +154,7 @@ function waitingBriefly(name: string, args: unknown): unknown {
 
 test("whatever a tool is called with, over every door, it answers in its own words, and the store holds nothing half", async () => {
   const rig = await startMcp({ scripts: { p1: script, p2: null } });
-  const pool = await world(rig);
+  const pool = await inhabited(rig.env);
   const doors = [await sessionDoor(rig), requestDoor(rig), streamDoor(rig)];
   const one = fc
     .constantFrom(...tools)

@@ -7,9 +7,8 @@ import { refusal } from "../schemas/refusal.ts";
 import { mayRepeatNote } from "./context/headers.ts";
 import { prepareRun } from "./context/prepare-run.ts";
 import { createTokenCounter, type TokenCounter } from "./context/tokens.ts";
+import { startLinks } from "./linking.ts";
 import { loadOrCreateKeys } from "./links/keys.ts";
-import { createNatsTransport } from "./links/nats/transport.ts";
-import { createLinkService, type LinkService } from "./links/service.ts";
 import { ThreadTokens } from "./mcp/thread-tokens.ts";
 import { createCodexAdapter } from "./providers/codex/adapter.ts";
 import type { ProviderAdapter } from "./providers/contract.ts";
@@ -170,7 +169,7 @@ async function compose(
     await report({ type: "link.configure", linkId: link.id, name: link.name, peerEnvironmentId: link.peer.environmentId });
   }
   await recover(store, dispatcher, effects);
-  const links = await startLinks(options, settings, keys.keys, ledger, clock, log);
+  const links = await startLinks(options.linkTransport, settings, keys.keys, ledger, clock, log);
   const door = new Door({ store, dispatcher, ids, facts: gitFacts, maxBytes: settings.importRequestBytes });
 
   return {
@@ -278,34 +277,4 @@ async function scratchFolder(dir: string, store: Store, ids: Identifiers, clock:
   const receipt = await dispatcher.report({ type: "project.add", path, name: "scratch" }, [], facts);
   if (!receipt.ok) throw new CommandRefused(receipt.refusal);
   return { projectId: receipt.result.projectId as Scratch["projectId"], path };
-}
-
-async function startLinks(
-  options: EnvironmentOptions,
-  settings: Settings,
-  keys: Parameters<typeof createLinkService>[0]["keys"],
-  ledger: RuntimeLinkLedger,
-  clock: Clock,
-  log: EnvironmentLog,
-): Promise<LinkService | null> {
-  const { links, nats } = settings.config;
-  if (links.length === 0) return null;
-  const transport =
-    options.linkTransport ??
-    (nats === null
-      ? null
-      : createNatsTransport({
-          url: nats.url,
-          ...(nats.credentialsFile === undefined ? {} : { credentialsFile: nats.credentialsFile }),
-          name: settings.config.environment.name,
-          clock,
-          log,
-        }));
-  if (transport === null) {
-    log.warn({}, "links are configured, but no NATS server: nothing will be sent until config.json names one");
-    return null;
-  }
-  const service = createLinkService({ environmentId: settings.environmentId, keys, links, transport, ledger, clock, logger: log });
-  await service.start();
-  return service;
 }

@@ -61,6 +61,7 @@ describe("an import against the direction is found", () => {
     ["services/http/planted.ts", "../serving.ts"],
     ["services/http/network/planted.ts", "../../oauth/service.ts"],
     ["services/oauth/planted.ts", "../http/problem.ts"],
+    ["services/oauth/planted.ts", "../linking.ts"],
     ["services/oauth/planted.ts", "../network-door.ts"],
     ["services/cli/planted.ts", "../oauth/service.ts"],
     ["services/http/planted.ts", "node:sqlite"],

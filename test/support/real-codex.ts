@@ -21,7 +21,7 @@ export class RealCodex implements Disposable {
     this.workspace = join(this.folder, "workspace");
     this.home = join(this.folder, "codex");
     for (const folder of [this.workspace, this.home]) mkdirSync(folder);
-    writeFileSync(join(this.home, "config.toml"), configFile(endpoint.baseUrl));
+    writeFileSync(join(this.home, "config.toml"), codexConfig(endpoint.baseUrl));
     // The whole environment: nothing of the caller's reaches the agent.
     const env = { PATH: "/usr/bin:/bin", HOME: this.folder, TMPDIR: this.folder, FAKE_KEY: dummyKey };
     this.config = { kind: "codex", bin, home: this.home, env };
@@ -42,7 +42,8 @@ export class RealCodex implements Disposable {
   }
 }
 
-function configFile(baseUrl: string): string {
+/** `config.toml` for the model endpoint of a test. */
+export function codexConfig(baseUrl: string): string {
   return `model = "fake-model"
 model_provider = "fake"
 

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { codexConfig } from "./real-codex.ts";
 import { realPackage } from "./real-packages.ts";
 
 export type SessionProgram = "codex" | "codex-old" | "claude-code" | "claude-code-old";
@@ -43,7 +44,7 @@ export class RealSessions implements Disposable {
     const folder = home ?? mkdtempSync(join(tmpdir(), "ropewalk-sessions-"));
     const workspace = join(folder, "workspace");
     for (const made of [workspace, join(folder, "tmp"), join(folder, ".codex")]) mkdirSync(made, { recursive: true });
-    if (program.startsWith("codex")) writeFileSync(join(folder, ".codex", "config.toml"), codexConfig(baseUrl));
+    if (program.startsWith("codex")) writeFileSync(join(folder, ".codex", "config.toml"), codexConfig(baseUrl) + quietFeatures);
     return new RealSessions(folder, workspace, program, command, baseUrl);
   }
 
@@ -109,17 +110,8 @@ async function commandOf(program: SessionProgram): Promise<string[]> {
   }
 }
 
-const codexConfig = (baseUrl: string): string => `model = "fake-model"
-model_provider = "fake"
-
-[model_providers.fake]
-name = "Fake"
-base_url = "${baseUrl}"
-env_key = "FAKE_KEY"
-wire_api = "responses"
-request_max_retries = 1
-stream_max_retries = 1
-
+/** Nothing of it may want the network. */
+const quietFeatures = `
 [features]
 plugins = false
 remote_plugin = false

@@ -161,3 +161,11 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
+
+test("a link whose pinned key is no key that can be used is refused by its name, and nothing is started", async () => {
+  const peer = { environmentId: "env:01a22d31-9dc2-7749-a2be-2bb293e1a299", publicKey: Buffer.alloc(32).toString("base64url") };
+  const box = world(config({ links: [{ id: "link:01a22d31-9dc2-7749-a2be-2bb293e1a290", name: "attic", peer, grants: [] }] }));
+  const up = await box.run("--json", "up");
+  expect(up).toMatchObject({ code: 2, json: { refusal: { reason: "peer_key_unusable", message: expect.stringContaining("attic") } } });
+  expect(existsSync(join(box.dir, "ropewalk.sock"))).toBe(false);
+});

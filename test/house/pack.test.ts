@@ -86,7 +86,10 @@ test("every door can be imported", () => {
   );
   expect(names[1]).toContain("ContextTransfer");
   expect(names[2]).toContain("transferMachine");
-  expect(names[3]).toEqual(["EnvironmentRefused", "EnvironmentUnreachable", "connect", "connectLocal"]);
+  expect(names[3]).toEqual([
+    ...["EnvironmentRefused", "EnvironmentUnreachable", "applyEnvironmentPatch", "applyThreadPatch", "connect", "connectLocal"],
+    ...["withOlderThreads", "withOlderTurns"],
+  ]);
 });
 
 test("what is exported is what Node and bundlers look for, by the rules that packages are held to", async () => {

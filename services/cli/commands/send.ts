@@ -26,11 +26,7 @@ export function sendCommand(): Command {
       const timeoutMs = waitBound(options);
       const isAgain = options.again === true;
       if (isAgain === (text !== undefined))
-        throw badInput(
-          "one_message",
-          isAgain ? "--again sends the last message; say no other" : "there is no message",
-          "Say TEXT or --again.",
-        );
+        throw badInput("usage", isAgain ? "--again sends the last message; say no other" : "there is no message", "Say TEXT or --again.");
       const given = isAgain ? null : await textArgument(text, "the message");
       const chosen = options.with === undefined ? undefined : providerChoice(options.with);
       const threadId = await resolve(client, "thread", ref);

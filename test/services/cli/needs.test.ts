@@ -63,7 +63,7 @@ test("send --again repeats the message that failed, and nothing that went well",
   });
   expect(await box.run("--json", "send", threadId, "more", "--again")).toMatchObject({
     code: 2,
-    json: { refusal: { reason: "one_message" } },
+    json: { refusal: { reason: "usage" } },
   });
-  expect(await box.run("--json", "send", threadId)).toMatchObject({ code: 2, json: { refusal: { reason: "one_message" } } });
+  expect(await box.run("--json", "send", threadId)).toMatchObject({ code: 2, json: { refusal: { reason: "usage" } } });
 });

@@ -7,6 +7,18 @@ import type { RunContext, RunEnding } from "../schemas/run.ts";
 
 type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 
+/** What may still arrive for a run that has ended, and changes nothing; only a rollback does. */
+const lateNews = {
+  "run.claimed": {},
+  "run.prepared": {},
+  "run.unprepared": {},
+  "run.placed": {},
+  "run.accepted": {},
+  "run.request_opened": {},
+  "run.request_closed": {},
+  "run.ended": {},
+} as const;
+
 /** The transfers that an ending run still holds: failed where they are at fault, else free for the next run (case M04). */
 function letGo(context: RunContext, failed: readonly TransferId[], error: Refusal | null): Emission[] {
   if (context.acceptedAt !== null || context.attempt === null) return [];
@@ -47,10 +59,13 @@ export const runMachine = setup({
     /** Of the attempt that is under way; anything else is late news. */
     isCurrent: ({ context, event }) => "attemptId" in event && context.attempt?.id === event.attemptId,
     isStale: ({ context, event }) => "attemptId" in event && context.attempt?.id !== event.attemptId,
+    needsPlace: ({ event }) => event.type === "run.prepared" && event.place === true,
     hasRequest: ({ context, event }) => "requestId" in event && context.openRequests.some((r) => r.requestId === event.requestId),
     isLastRequest: ({ context, event }) =>
       "requestId" in event && context.openRequests.length === 1 && context.openRequests[0]?.requestId === event.requestId,
     endsCompleted: ({ event }) => event.type === "run.ended" && event.ending === "completed",
+    wasCompleted: ({ context }) => context.takenBackFrom === "completed",
+    wasFailed: ({ context }) => context.takenBackFrom === "failed",
     endsFailed: ({ event }) => event.type === "run.ended" && event.ending === "failed",
   },
   actions: {
@@ -70,9 +85,16 @@ export const runMachine = setup({
           event: { type: "transfer.claimed", runId: context.id, attemptId: event.attemptId, targetProvider: event.provider.instance },
         });
     }),
-    start: enqueueActions(({ context, event, enqueue }) => {
+    keepPlan: assign(({ event }) => (event.type === "run.prepared" ? { plan: event.plan } : {})),
+    place: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== "run.prepared") return;
-      enqueue.assign({ plan: event.plan });
+      enqueue.emit({
+        type: "effect",
+        request: { kind: "workspace.make", policy: "repeatable", runId: context.id, attemptId: event.attemptId },
+      });
+    }),
+    start: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "run.prepared" && event.type !== "run.placed") return;
       enqueue.emit({
         type: "effect",
         request: { kind: "provider.start", policy: "once", runId: context.id, attemptId: event.attemptId },
@@ -137,6 +159,10 @@ export const runMachine = setup({
       for (const emission of letGo(context, [], null)) enqueue.emit(emission);
       enqueue.emit(endOfRun(context, "interrupted", null, null));
     }),
+    takeBackCompleted: assign({ takenBackFrom: "completed" as const }),
+    takeBackFailed: assign({ takenBackFrom: "failed" as const }),
+    takeBackInterrupted: assign({ takenBackFrom: "interrupted" as const }),
+    comeBack: assign(() => ({ takenBackFrom: undefined })),
     end: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== "run.ended") return;
       enqueue.assign({
@@ -182,7 +208,18 @@ export const runMachine = setup({
     preparing: {
       on: {
         "run.claimed": [{ guard: "isStale" }, { actions: "claim" }],
-        "run.prepared": [{ guard: "isStale" }, { target: "starting", actions: "start" }],
+        "run.prepared": [
+          { guard: "isStale" },
+          { guard: "needsPlace", target: "placing", actions: ["keepPlan", "place"] },
+          { target: "starting", actions: ["keepPlan", "start"] },
+        ],
+        "run.unprepared": [{ guard: "isStale" }, { target: "failed", actions: "failUnprepared" }],
+        "run.interrupt_requested": { target: "interrupted", actions: "interruptAtOnce" },
+      },
+    },
+    placing: {
+      on: {
+        "run.placed": [{ guard: "isStale" }, { target: "starting", actions: "start" }],
         "run.unprepared": [{ guard: "isStale" }, { target: "failed", actions: "failUnprepared" }],
         "run.interrupt_requested": { target: "interrupted", actions: "interruptAtOnce" },
       },
@@ -230,10 +267,19 @@ export const runMachine = setup({
         "run.ended": ending(),
       },
     },
-    completed: { on: endedOn() },
-    failed: { on: endedOn() },
-    interrupted: { on: endedOn() },
-    rolled_back: { type: "final" },
+    completed: { on: { ...lateNews, "run.rolled_back": { target: "rolled_back", actions: "takeBackCompleted" } } },
+    failed: { on: { ...lateNews, "run.rolled_back": { target: "rolled_back", actions: "takeBackFailed" } } },
+    interrupted: { on: { ...lateNews, "run.rolled_back": { target: "rolled_back", actions: "takeBackInterrupted" } } },
+    rolled_back: {
+      on: {
+        ...lateNews,
+        "run.restored": [
+          { guard: "wasCompleted", target: "completed", actions: "comeBack" },
+          { guard: "wasFailed", target: "failed", actions: "comeBack" },
+          { target: "interrupted", actions: "comeBack" },
+        ],
+      },
+    },
   },
 });
 
@@ -245,18 +291,4 @@ function ending() {
     { guard: "endsFailed", target: "failed", actions: "end" },
     { target: "interrupted", actions: "end" },
   ] as const;
-}
-
-/** Late news changes nothing; only a rollback does. */
-function endedOn() {
-  return {
-    "run.rolled_back": { target: "rolled_back" },
-    "run.claimed": {},
-    "run.prepared": {},
-    "run.unprepared": {},
-    "run.accepted": {},
-    "run.request_opened": {},
-    "run.request_closed": {},
-    "run.ended": {},
-  } as const;
 }

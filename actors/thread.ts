@@ -36,6 +36,8 @@ export const threadMachine = setup({
     activeEnded: ({ context, event }) => event.type === "thread.run_ended" && event.runId === context.activeRunId,
     queuedEnded: ({ context, event }) => event.type === "thread.run_ended" && context.queue.includes(event.runId),
     isActive: ({ context, event }) => "runId" in event && event.runId === context.activeRunId,
+    hasUndone: ({ context }) => context.undone != null,
+    isRestoring: ({ context, event }) => event.type === "thread.files_restored" && context.restoring?.keepAs === event.keepAs,
     wakes: ({ event }) => event.type === "thread.result_arrived" && event.wake,
     isMarked: ({ context, event }) => event.type === "thread.unmarked" && context.marks[event.mark] !== undefined,
   },
@@ -43,6 +45,8 @@ export const threadMachine = setup({
     activate: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== "thread.run_queued") return;
       enqueue.assign({ activeRunId: event.runId, lastOrdinal: Math.max(context.lastOrdinal, event.ordinal) });
+      // Something new runs: what was taken back stays so.
+      if (context.undone != null) enqueue.assign({ undone: null });
       enqueue.emit({ type: "tell", to: event.runId, event: { type: "run.dispatched" } });
     }),
     enqueueRun: assign(({ context, event }) =>
@@ -96,6 +100,30 @@ export const threadMachine = setup({
       enqueue.emit({ type: "effect", request: { kind: "thread.wake", policy: "repeatable", threadId: context.id } });
     }),
     rename: assign(({ event }) => (event.type === "thread.renamed" ? { title: event.title } : {})),
+    rollBack: enqueueActions(({ event, enqueue }) => {
+      if (event.type !== "thread.rolled_back") return;
+      enqueue.assign({ undone: event.undone, latestStable: event.stable, restoring: event.restoring });
+      for (const to of event.undone.runIds) enqueue.emit({ type: "tell", to, event: { type: "run.rolled_back" } });
+    }),
+    rollForward: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "thread.rollback_undone" || context.undone == null) return;
+      enqueue.assign({ undone: null, latestStable: context.undone.stableBefore, restoring: event.restoring });
+      for (const to of context.undone.runIds) enqueue.emit({ type: "tell", to, event: { type: "run.restored" } });
+    }),
+    restoreFiles: enqueueActions(({ context, event, enqueue }) => {
+      if (!("restoring" in event) || event.restoring === null) return;
+      enqueue.emit({ type: "effect", request: { kind: "workspace.restore", policy: "repeatable", threadId: context.id } });
+    }),
+    filesRestored: assign({ restoring: null }),
+    place: assign(({ event }) => (event.type === "thread.placed" ? { workspace: event.workspace } : {})),
+    /** Whatever it has in its project's repository goes with it. */
+    clearPlace: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "thread.deleted" || (context.workspace.strategy !== "worktree" && context.lastOrdinal === 0)) return;
+      enqueue.emit({
+        type: "effect",
+        request: { kind: "workspace.remove", policy: "repeatable", threadId: context.id, discardWork: event.discardWork ?? false },
+      });
+    }),
     setModes: assign(({ event }) => (event.type === "thread.modes_set" ? { modes: event.modes } : {})),
     mark: assign(({ context, event }) => (event.type === "thread.marked" ? { marks: { ...context.marks, [event.mark]: event.at } } : {})),
     unmark: assign(({ context, event }) => {
@@ -129,7 +157,11 @@ export const threadMachine = setup({
         "thread.modes_set": { actions: "setModes" },
         "thread.marked": { actions: "mark" },
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
-        "thread.deleted": { target: "deleted" },
+        "thread.placed": { actions: "place" },
+        "thread.rolled_back": { actions: ["rollBack", "restoreFiles"] },
+        "thread.rollback_undone": { guard: "hasUndone", actions: ["rollForward", "restoreFiles"] },
+        "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
+        "thread.deleted": { target: "deleted", actions: "clearPlace" },
       },
     },
     running: {
@@ -149,6 +181,8 @@ export const threadMachine = setup({
         "thread.modes_set": { actions: "setModes" },
         "thread.marked": { actions: "mark" },
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
+        "thread.placed": { actions: "place" },
+        "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
       },
     },
     deleted: {
@@ -156,6 +190,8 @@ export const threadMachine = setup({
         // A child's answer may still be on its way when its parent is deleted.
         "thread.result_arrived": {},
         "thread.task_attached": {},
+        "thread.placed": {},
+        "thread.files_restored": {},
       },
     },
   },

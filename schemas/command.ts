@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AccessKind } from "./access.ts";
+import { WorkspaceSnapshot } from "./checkpoint.ts";
 import { ContextHandoff } from "./handoff.ts";
 import {
   AttemptId,
@@ -24,11 +25,12 @@ import { ItemBody } from "./item.ts";
 import { limits } from "./limits.ts";
 import { LinkPosition, LinkPositions } from "./link.ts";
 import { InteractionMode, Modes, RuntimeMode } from "./modes.ts";
+import { WorktreeSettings } from "./project.ts";
 import { NativeRef, ProviderChoice } from "./provider.ts";
 import { Refusal } from "./refusal.ts";
 import { OpenRequest, RunEnding, StartPlan } from "./run.ts";
 import { MessageText, Text, Title } from "./text.ts";
-import { ThreadMark, Workspace } from "./thread.ts";
+import { ThreadMark, Workspace, WorkspaceWish } from "./thread.ts";
 import { ContextSourcePoint, ContextTransferResolution, TransferInput } from "./transfer.ts";
 import { LinkBody } from "./wire.ts";
 
@@ -47,13 +49,20 @@ const newThread = {
   projectId: ProjectId.optional(),
   title: Title.optional(),
   provider: ProviderChoice.optional(),
-  workspace: Workspace.optional(),
+  workspace: WorkspaceWish.optional(),
   ...partialModes,
 };
 
 /** What people, agents and peers may ask. */
 export const PublicCommand = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("project.add"), path: Text.min(1), name: Title.min(1).optional() }),
+  /** How the project's worktrees are made; what is not named stays as it is. */
+  z.strictObject({
+    type: z.literal("project.configure"),
+    projectId: ProjectId,
+    setup: WorktreeSettings.shape.setup.optional(),
+    carry: WorktreeSettings.shape.carry.optional(),
+  }),
   z.strictObject({ type: z.literal("thread.create"), ...newThread }),
   /** A thread and its first message in one commit. */
   z.strictObject({ type: z.literal("thread.launch"), text: MessageText, ...newThread }),
@@ -93,7 +102,17 @@ export const PublicCommand = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("thread.rename"), threadId: ThreadId, title: Title }),
   z.strictObject({ type: z.literal("thread.set_modes"), threadId: ThreadId, ...partialModes }),
   z.strictObject({ type: z.literal("thread.mark"), threadId: ThreadId, mark: ThreadMark, on: z.boolean() }),
-  z.strictObject({ type: z.literal("thread.delete"), threadId: ThreadId, keepForks: z.boolean().optional() }),
+  /** Takes back the thread's runs after `to` (null: all of them; without it: the last one), and its own worktree with them. */
+  z.strictObject({ type: z.literal("thread.undo"), threadId: ThreadId, to: RunId.nullable().optional() }),
+  /** Takes back the last undo, until something new ran. */
+  z.strictObject({ type: z.literal("thread.redo"), threadId: ThreadId }),
+  z.strictObject({
+    type: z.literal("thread.delete"),
+    threadId: ThreadId,
+    keepForks: z.boolean().optional(),
+    /** Also when its own worktree holds work that is nowhere else. */
+    discardWork: z.boolean().optional(),
+  }),
   z.strictObject({ type: z.literal("run.answer"), runId: RunId, requestId: Text.min(1), answer: Text.min(1).max(limits.messageChars) }),
   z.strictObject({
     type: z.literal("task.spawn"),
@@ -146,6 +165,9 @@ export const SystemCommand = z.discriminatedUnion("type", [
     handoffs: z.array(ContextHandoff),
   }),
   z.object({ type: z.literal("run.unprepared"), runId: RunId, attemptId: AttemptId, error: Refusal, failed: z.array(TransferId) }),
+  /** The folder that the run's thread works in from now on is there. */
+  z.object({ type: z.literal("thread.files_restored"), threadId: ThreadId, keepAs: Text }),
+  z.object({ type: z.literal("run.placed"), runId: RunId, attemptId: AttemptId, workspace: Workspace, restored: Text.nullable() }),
   /** The provider took the input (decision 29). `nativeRef` is the native conversation that serves it. */
   z.object({
     type: z.literal("run.accepted"),
@@ -172,6 +194,10 @@ export const SystemCommand = z.discriminatedUnion("type", [
     /** True when the input was refused because of how the native conversation was to be opened (a fork that failed). */
     openFailed: z.boolean(),
     turnRef: NativeRef.nullable(),
+    /** What its folder held, for its checkpoint; absent where there was none to keep. */
+    workspace: WorkspaceSnapshot.nullable().optional(),
+    /** Why it was not kept. */
+    workspaceNote: Text.nullable().optional(),
   }),
   z.object({ type: z.literal("thread.wake"), threadId: ThreadId }),
   z.object({ type: z.literal("effects.started"), effectIds: z.array(EffectId) }),

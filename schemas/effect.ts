@@ -8,6 +8,12 @@ import { Text } from "./text.ts";
  */
 export const EffectRequest = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("run.prepare"), policy: z.literal("repeatable"), runId: RunId, attemptId: AttemptId }),
+  /** Makes the worktree that a thread's first run works in. */
+  z.object({ kind: z.literal("workspace.make"), policy: z.literal("repeatable"), runId: RunId, attemptId: AttemptId }),
+  /** Gives a thread's worktree back what it held at a run. */
+  z.object({ kind: z.literal("workspace.restore"), policy: z.literal("repeatable"), threadId: ThreadId }),
+  /** Removes what a deleted thread had in its project's repository: its worktree, its private refs. */
+  z.object({ kind: z.literal("workspace.remove"), policy: z.literal("repeatable"), threadId: ThreadId, discardWork: z.boolean() }),
   z.object({ kind: z.literal("provider.start"), policy: z.literal("once"), runId: RunId, attemptId: AttemptId }),
   z.object({ kind: z.literal("provider.interrupt"), policy: z.literal("repeatable"), runId: RunId, attemptId: AttemptId }),
   z.object({

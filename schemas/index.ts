@@ -115,6 +115,7 @@ export {
   ThreadMark,
   ThreadStatus,
   Workspace,
+  WorkspaceWish,
 } from "./thread.ts";
 export {
   ItemView,

@@ -9,6 +9,20 @@ export const RepositoryIdentity = z.union([
 ]);
 export type RepositoryIdentity = z.infer<typeof RepositoryIdentity>;
 
+/** A pattern of git for files below the project's folder. */
+const Pattern = Text.min(1)
+  .max(500)
+  .refine((pattern) => !pattern.startsWith("/") && !pattern.split("/").includes(".."), "a pattern stays below the project's folder");
+
+/** How worktrees of a project are made (decision 0108). */
+export const WorktreeSettings = z.object({
+  /** Runs in each new worktree, by the shell, before its thread's first run; null: nothing does. */
+  setup: Text.min(1).max(4_000).nullable(),
+  /** Ignored files that each new worktree is given, by git's patterns, as `.env` or `config/*.local`. */
+  carry: z.array(Pattern).max(100),
+});
+export type WorktreeSettings = z.infer<typeof WorktreeSettings>;
+
 /** A folder known to an environment. `repository` is null where the folder is in none. */
 export const Project = z.object({
   id: ProjectId,
@@ -16,6 +30,8 @@ export const Project = z.object({
   /** Real path of the folder; for a repository its top level. */
   path: Text,
   repository: RepositoryIdentity.nullable(),
+  /** Absent until somebody has said something. */
+  worktrees: WorktreeSettings.optional(),
   createdAt: Timestamp,
 });
 export type Project = z.infer<typeof Project>;

@@ -60,6 +60,8 @@ export const ProviderThread = z.object({
   lastRunId: RunId.nullable(),
   /** The provider could not open it again: nothing goes on with it, what it knew is told anew. */
   lost: z.boolean(),
+  /** Set when later runs were taken back: it may be forked at this run or an earlier one, but not gone on with. */
+  cutAfter: z.number().int().nonnegative().nullable().optional(),
   createdAt: Timestamp,
 });
 export type ProviderThread = z.infer<typeof ProviderThread>;

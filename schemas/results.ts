@@ -1,15 +1,18 @@
 import { z } from "zod";
 import type { PublicCommand } from "./command.ts";
 import { ItemId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
+import { WorktreeSettings } from "./project.ts";
 import { ProviderInstanceId } from "./provider.ts";
 
 const started = z.object({ threadId: ThreadId, runId: RunId, ordinal: z.number().int().positive(), messageItemId: ItemId });
 const ofThread = z.object({ threadId: ThreadId });
+const undone = { threadId: ThreadId, runIds: z.array(RunId), workspace: z.enum(["restored", "untouched"]) };
 const requested = z.object({ requestId: RequestId, threadId: ThreadId });
 
 /** What each public command answers, by type. */
 export const commandResults = {
   "project.add": z.object({ projectId: ProjectId, created: z.boolean() }),
+  "project.configure": z.object({ projectId: ProjectId, worktrees: WorktreeSettings }),
   "thread.create": ofThread,
   "thread.launch": started,
   "thread.send": started,
@@ -28,6 +31,9 @@ export const commandResults = {
   "thread.rename": ofThread,
   "thread.set_modes": ofThread,
   "thread.mark": ofThread,
+  /** `workspace`: whether the thread's own worktree goes back too. */
+  "thread.undo": z.object({ ...undone, to: RunId.nullable() }),
+  "thread.redo": z.object(undone),
   /** `keptFor`: forks for which its history stays readable. */
   "thread.delete": z.object({ threadId: ThreadId, keptFor: z.array(ThreadId) }),
   "run.answer": z.object({ runId: RunId }),

@@ -8,6 +8,8 @@ import { Text, Timestamp } from "./text.ts";
 export const RunStatus = z.enum([
   "queued",
   "preparing",
+  /** Its thread's worktree is made (decision 0108). */
+  "placing",
   "starting",
   "running",
   "waiting",
@@ -87,6 +89,8 @@ export const RunContext = z.object({
   /** The last assistant message, which is what a parent is told of a child's run. */
   resultItemId: ItemId.nullable(),
   checkpointId: CheckpointId.nullable(),
+  /** How it had ended before it was taken back. */
+  takenBackFrom: RunEnding.optional(),
   error: Refusal.nullable(),
   endedAt: Timestamp.nullable(),
 });

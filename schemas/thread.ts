@@ -1,5 +1,16 @@
 import { z } from "zod";
-import { CheckpointId, EnvironmentId, ExternalId, ImportHandoffId, LinkId, ProjectId, RunId, TaskId, ThreadId } from "./ids.ts";
+import {
+  CheckpointId,
+  EnvironmentId,
+  ExternalId,
+  ImportHandoffId,
+  LinkId,
+  ProjectId,
+  ProviderThreadId,
+  RunId,
+  TaskId,
+  ThreadId,
+} from "./ids.ts";
 import { Modes } from "./modes.ts";
 import { ProviderChoice } from "./provider.ts";
 import { Text, Timestamp, Title } from "./text.ts";
@@ -18,8 +29,21 @@ export type AppThreadLineage = z.infer<typeof AppThreadLineage>;
 export const LinkOrigin = z.object({ environmentId: EnvironmentId, linkId: LinkId });
 export type LinkOrigin = z.infer<typeof LinkOrigin>;
 
-/** Where a thread's agent works (decision 38). Worktrees of their own come with workspaces. */
-export const Workspace = z.union([z.object({ strategy: z.literal("root") }), z.object({ strategy: z.literal("existing"), path: Text })]);
+/** What somebody can ask for. `existing` names a worktree of the project that no other thread has. */
+export const WorkspaceWish = z.union([
+  z.object({ strategy: z.literal("root") }),
+  z.object({ strategy: z.literal("existing"), path: Text }),
+  z.object({ strategy: z.literal("worktree") }),
+]);
+export type WorkspaceWish = z.infer<typeof WorkspaceWish>;
+
+/** Where a thread's agent works (decisions 38 and 0108): the project's folder, a worktree that was there, or one of its own. */
+export const Workspace = z.union([
+  z.object({ strategy: z.literal("root") }),
+  z.object({ strategy: z.literal("existing"), path: Text }),
+  /** `path` is null until the thread's first run has made it. Where the project is in no repository, that run works in `root`. */
+  z.object({ strategy: z.literal("worktree"), path: Text.nullable() }),
+]);
 export type Workspace = z.infer<typeof Workspace>;
 
 /** The task a thread was spawned for, and the environment that owns it (null: this one). */
@@ -36,6 +60,23 @@ export type InheritedPoint = z.infer<typeof InheritedPoint>;
 /** The key that an imported thread was made under (contract §6, Import). */
 export const ImportSource = z.object({ environmentId: ExternalId, threadId: ExternalId, handoffId: ImportHandoffId });
 export type ImportSource = z.infer<typeof ImportSource>;
+
+/** Runs that were taken back, until something new runs: what taking that back again needs (contract §7). */
+export const Undone = z.object({
+  runIds: z.array(RunId),
+  /** The last run that was kept; 0: none was. */
+  toOrdinal: z.number().int().nonnegative(),
+  stableBefore: StablePoint.nullable(),
+  /** Native conversations that know what was taken back, with what they were bounded by before. */
+  cut: z.array(z.object({ providerThreadId: ProviderThreadId, before: z.number().int().nonnegative().nullable() })),
+  /** Names what the worktree held; null where the thread's folder was left as it is. */
+  keptAs: Text.nullable(),
+});
+export type Undone = z.infer<typeof Undone>;
+
+/** What a thread's worktree is to hold again: `base` or the uuid of a run, or what an undo kept; `keepAs` names what it holds now. */
+export const Restoring = z.object({ from: Text, keepAs: Text });
+export type Restoring = z.infer<typeof Restoring>;
 
 export const ThreadMark = z.enum(["archived", "pinned", "snoozed", "read"]);
 export type ThreadMark = z.infer<typeof ThreadMark>;
@@ -64,6 +105,9 @@ export const ThreadContext = z.object({
   activeRunId: RunId.nullable(),
   queue: z.array(RunId),
   latestStable: StablePoint.nullable(),
+  undone: Undone.nullable().optional(),
+  /** Set until its worktree holds what it should. */
+  restoring: Restoring.nullable().optional(),
   /** True once an agent of this thread has spawned a task: results then wake it when it is idle (decision 30). */
   wakesOnResult: z.boolean(),
   /** When each mark was set; absent is unmarked. */

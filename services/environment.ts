@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../schemas/command.ts";
 import { type EnvironmentConfig, ProviderConfig } from "../schemas/config.ts";
-import type { EffectId } from "../schemas/ids.ts";
+import type { EffectId, RunId } from "../schemas/ids.ts";
 import { refusal } from "../schemas/refusal.ts";
 import { mayRepeatNote } from "./context/headers.ts";
 import { prepareRun } from "./context/prepare-run.ts";
@@ -40,7 +40,11 @@ import { systemClock } from "./runtime/system-clock.ts";
 import { systemIdentifiers } from "./runtime/system-identifiers.ts";
 import type { FileSystemType } from "./store/folder.ts";
 import { openStore, type SqliteStore } from "./store/sqlite-store.ts";
+import { workspaceEffects } from "./workspace/effects.ts";
 import { gitFacts } from "./workspace/git-facts.ts";
+import { workspaceSetting } from "./workspace/setting.ts";
+import { sweepFolder, sweepRefs } from "./workspace/sweep.ts";
+import { gitWorkspaces } from "./workspace/workspaces.ts";
 
 /** Where an environment writes what happens; a pino logger fits. */
 export interface EnvironmentLog {
@@ -134,11 +138,15 @@ async function compose(
     onCommitted({ commit, batch, outboxLinks }) {
       ledger.wrote(outboxLinks);
       effects.take(batch.effects, startsIn(batch));
+      for (const { id, kind, status } of batch.actors) if (kind === "run" && status === "interrupted") placing.ended(id as RunId);
       commits.committed(commit, batch);
     },
   });
   const ledger = new RuntimeLinkLedger(inside, dispatcher, gitFacts);
   const report = (command: Command, closes: readonly EffectId[] = []) => dispatcher.report(command, closes);
+  const setting = workspaceSetting({ dir, environmentId: settings.environmentId, store: inside, clock, onBoundary: options.onBoundary });
+  const workspaces = gitWorkspaces(setting);
+  const placing = workspaceEffects(setting, report);
   const tokens = new ThreadTokens(settings.environmentId);
   const serving = new Map([...adapters].map(([instance, adapter]) => [instance, withThreadTools(adapter, tokens)]));
   const host = new ProviderHost({
@@ -146,18 +154,31 @@ async function compose(
     store: inside,
     clock,
     settings,
+    workspaces,
     report,
     mayRepeatNote,
     interruptMs: options.interruptMs,
   });
   const capabilities = (instance: string) => adapters.get(instance)?.capabilities ?? null;
-  const preparing = prepareRun({ store: inside, clock, ids, settings, counter, capabilities, report });
+  const preparing = prepareRun({
+    store: inside,
+    clock,
+    ids,
+    settings,
+    counter,
+    capabilities,
+    uncommittedAt: workspaces.uncommittedAt,
+    report,
+  });
   const effects = new EffectRunner({
     dispatcher,
     onBoundary: options.onBoundary,
     log: (message, details) => log.warn(details, message),
     handlers: {
       "run.prepare": preparing,
+      "workspace.make": placing.make,
+      "workspace.remove": placing.remove,
+      "workspace.restore": placing.restore,
       "provider.start": host.start,
       "provider.interrupt": host.interrupt,
       "provider.answer": host.answer,
@@ -168,9 +189,18 @@ async function compose(
   for (const link of settings.config.links) {
     await report({ type: "link.configure", linkId: link.id, name: link.name, peerEnvironmentId: link.peer.environmentId });
   }
+  sweepFolder(setting);
   await recover(store, dispatcher, effects);
+  const sweeping = new AbortController();
+  const swept = sweepRefs(setting, sweeping.signal);
   const links = await startLinks(options.linkTransport, settings, keys.keys, ledger, clock, log);
-  const door = new Door({ store, dispatcher, ids, facts: gitFacts, maxBytes: settings.importRequestBytes });
+  const door = new Door({
+    store,
+    dispatcher,
+    ids,
+    facts: { ...gitFacts, unsaved: workspaces.unsaved },
+    maxBytes: settings.importRequestBytes,
+  });
 
   return {
     id: settings.environmentId,
@@ -206,6 +236,7 @@ async function compose(
         })),
     },
     needs: needReads(store, clock, (id) => links?.stats(id)?.heldBack ?? null),
+    workspaces: { inspect: workspaces.inspect, difference: workspaces.difference, undoPreview: workspaces.undoPreview },
     publicKey: keys.keys.publicKey,
     idsFrom: (...query) => store.idsFrom(...query),
     actor: (id) => durableActorRef(store, commits, id, (command) => void door.dispatch(command)),
@@ -238,6 +269,9 @@ async function compose(
       // What is committed while it ends is for the next start: a message that waits keeps waiting.
       effects.pause();
       dispatcher.holdNoMore();
+      placing.stop();
+      sweeping.abort();
+      await swept;
       await host.close();
       await effects.stop();
       await dispatcher.close();

@@ -19,7 +19,9 @@ export const RunEvent = z.discriminatedUnion("type", [
     transferIds: z.array(TransferId),
     ...stamp,
   }),
-  z.object({ type: z.literal("run.prepared"), attemptId: AttemptId, plan: StartPlan, ...stamp }),
+  /** `place`: the folder that its thread works in is still to be made. */
+  z.object({ type: z.literal("run.prepared"), attemptId: AttemptId, plan: StartPlan, place: z.boolean().optional(), ...stamp }),
+  z.object({ type: z.literal("run.placed"), attemptId: AttemptId, ...stamp }),
   /** An explicit failure before any provider work. `failed` names the transfers that it is the fault of. */
   z.object({ type: z.literal("run.unprepared"), attemptId: AttemptId, error: Refusal, failed: z.array(TransferId), ...stamp }),
   z.object({
@@ -48,6 +50,8 @@ export const RunEvent = z.discriminatedUnion("type", [
     ...stamp,
   }),
   z.object({ type: z.literal("run.rolled_back"), ...stamp }),
+  /** The rollback was taken back. */
+  z.object({ type: z.literal("run.restored"), ...stamp }),
 ]);
 export type RunCreated = z.infer<typeof RunCreated>;
 export type RunEvent = z.infer<typeof RunEvent>;

@@ -5,8 +5,8 @@ import { Modes } from "../modes.ts";
 import { ProviderChoice } from "../provider.ts";
 import { Refusal } from "../refusal.ts";
 import { RunEnding } from "../run.ts";
-import { Title } from "../text.ts";
-import { StablePoint, ThreadInput, ThreadMark } from "../thread.ts";
+import { Text, Title } from "../text.ts";
+import { Restoring, StablePoint, ThreadInput, ThreadMark, Undone, Workspace } from "../thread.ts";
 import { stamp } from "./common.ts";
 
 export const ThreadCreated = z.object({ type: z.literal("thread.created"), input: ThreadInput, ...stamp });
@@ -41,7 +41,21 @@ export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.modes_set"), modes: Modes, ...stamp }),
   z.object({ type: z.literal("thread.marked"), mark: ThreadMark, ...stamp }),
   z.object({ type: z.literal("thread.unmarked"), mark: ThreadMark, ...stamp }),
-  z.object({ type: z.literal("thread.deleted"), ...stamp }),
+  /** The folder that its agent works in was made. */
+  z.object({ type: z.literal("thread.placed"), workspace: Workspace, ...stamp }),
+  /** Its runs after one were taken back. */
+  z.object({
+    type: z.literal("thread.rolled_back"),
+    undone: Undone,
+    stable: StablePoint.nullable(),
+    restoring: Restoring.nullable(),
+    ...stamp,
+  }),
+  /** That was taken back. */
+  z.object({ type: z.literal("thread.rollback_undone"), restoring: Restoring.nullable(), ...stamp }),
+  /** Its worktree holds what it should. */
+  z.object({ type: z.literal("thread.files_restored"), keepAs: Text, ...stamp }),
+  z.object({ type: z.literal("thread.deleted"), discardWork: z.boolean().optional(), ...stamp }),
 ]);
 export type ThreadCreated = z.infer<typeof ThreadCreated>;
 export type ThreadEvent = z.infer<typeof ThreadEvent>;

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { platform, release } from "node:os";
 import { join } from "node:path";
 import { EnvironmentConfig } from "../../schemas/config.ts";
+import type { WorkspacesAnswer } from "../http/client/answers.ts";
 import { EnvironmentUnreachable } from "../http/client/failures.ts";
 import { connectLocal } from "../http/client.ts";
 import { packageVersion } from "../runtime/version.ts";
@@ -120,12 +121,28 @@ function reachable(address: string): Promise<string | null> {
   });
 }
 
+function workspaceFindings({ worktrees, checkpoints, repositories, findings }: WorkspacesAnswer["workspaces"]): Finding[] {
+  const bytes = worktrees.reduce((sum, worktree) => sum + worktree.bytes, 0);
+  const refs = `${counted(checkpoints, "checkpoint")} kept in ${repositories} ${repositories === 1 ? "repository" : "repositories"}`;
+  const text = `${counted(worktrees.length, "worktree")}, ${sizeWords(bytes)}; ${refs}`;
+  return [
+    fine("worktrees", findings.length === 0 ? `${text}; all as they should be` : text),
+    ...findings.map(({ state, text: what, hint }): Finding => ({ about: "worktrees", state, text: what, hint })),
+  ];
+}
+
 async function running(dir: string): Promise<Finding[]> {
   const client = connectLocal(dir);
   try {
-    const [{ environment }, { health }, { links }] = await Promise.all([client.environment(5_000), client.health(), client.links()]);
+    const [{ environment }, { health }, { links }, { workspaces }] = await Promise.all([
+      client.environment(5_000),
+      client.health(),
+      client.links(),
+      client.workspaces(),
+    ]);
     return [
       fine("running", `pid ${environment.pid}, Node ${environment.node}, ${counted(health.commits, "commit")}`),
+      ...workspaceFindings(workspaces),
       ...health.setAside.map((s) => wrong("record", `${s.id} was set aside: ${s.reason}`, "The rest goes on without it; report it.")),
       ...health.effectsSetAside.map((e) => note("effect", `${e.kind} ${e.id} was given up: ${e.note}`, null)),
       ...links

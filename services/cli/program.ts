@@ -7,6 +7,7 @@ import { clientCommand } from "./commands/client.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { continueCommand } from "./commands/continue.ts";
 import { deleteCommand } from "./commands/delete.ts";
+import { diffCommand } from "./commands/diff.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
 import { forkCommand } from "./commands/fork.ts";
@@ -20,6 +21,7 @@ import { needsCommand } from "./commands/needs.ts";
 import { newCommand } from "./commands/new.ts";
 import { noCommand } from "./commands/no.ts";
 import { okCommand } from "./commands/ok.ts";
+import { openCommand } from "./commands/open.ts";
 import { projectCommand } from "./commands/project.ts";
 import { runCommand } from "./commands/run.ts";
 import { sendCommand } from "./commands/send.ts";
@@ -32,11 +34,13 @@ import { switchCommand } from "./commands/switch.ts";
 import { taskCommand } from "./commands/task.ts";
 import { transferCommand } from "./commands/transfer.ts";
 import { unarchiveCommand } from "./commands/unarchive.ts";
+import { undoCommand } from "./commands/undo.ts";
 import { upCommand } from "./commands/up.ts";
 
 const groups: [heading: string, commands: (() => Command)[]][] = [
   ["Environment", [upCommand, downCommand, statusCommand, doctorCommand, mcpCommand]],
   ["Threads", [lsCommand, newCommand, showCommand, sendCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand]],
+  ["Files and going back", [diffCommand, undoCommand, openCommand]],
   ["Sessions of other programs", [sessionsCommand, continueCommand, importCommand]],
   ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],
   ["Fork, switch, merge back, spawn", [forkCommand, switchCommand, mergeBackCommand, spawnCommand]],

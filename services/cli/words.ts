@@ -39,6 +39,7 @@ export const relationshipWords: Record<ThreadRelationshipKind, string> = {
 const runStatuses: Record<Exclude<Run["status"], "failed">, string> = {
   queued: "waits its turn",
   preparing: "getting ready",
+  placing: "making its worktree",
   starting: "starting",
   running: "running",
   waiting: "waits for you",

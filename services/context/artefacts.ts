@@ -6,6 +6,7 @@ import type { AppThread } from "../../schemas/thread.ts";
 import type { ContextSourcePoint } from "../../schemas/transfer.ts";
 import { mergedUpTo } from "../runtime/merges.ts";
 import type { Store } from "../runtime/ports/store.ts";
+import type { Workspaces } from "../runtime/ports/workspaces.ts";
 import { pointAt } from "../runtime/source-point.ts";
 import { taskFrom, threadFrom } from "../runtime/typed-actors.ts";
 import { type BuildResult, buildHandoff, buildResultHandoff, buildTaskHandoff, resultHandoffNow, taskHandoffNow } from "./build.ts";
@@ -22,9 +23,13 @@ export type ArtefactRequest = {
   start: StartContext;
   budget: HandoffBudget;
   counter: Pick<TokenCounter, "count">;
+  uncommittedAt: Workspaces["uncommittedAt"];
 };
 
 export type Artefact = { built: BuildResult; basePoint: ContextSourcePoint | null; sourcePoint: ContextSourcePoint | null };
+
+/** How much of a budget the differences of a checkpoint may take: a quarter, at three characters to a token. */
+const patchChars = ({ unit, limit }: HandoffBudget): number => Math.floor((unit === "tokens" ? 3 * limit : limit) / 4);
 
 /** Builds what one transfer tells. The one place where each type of transfer is turned into text. */
 export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn): Promise<Artefact> {
@@ -39,9 +44,13 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
         input.sourcePoint.givenAs === "checkpoint" && input.sourcePoint.checkpointId !== null
           ? store.checkpoint(input.sourcePoint.checkpointId)
           : null;
-      const subject =
-        checkpoint === null ? ({ about: "fork" } as const) : ({ about: "checkpoint", workspaceRef: checkpoint.workspaceRef } as const);
-      return { built: await buildHandoff({ ...common, subject, items, read }), basePoint: null, sourcePoint: null };
+      const points = { basePoint: null, sourcePoint: null };
+      if (checkpoint === null) return { built: await buildHandoff({ ...common, subject: { about: "fork" }, items, read }), ...points };
+      const changes = await request.uncommittedAt(checkpoint, patchChars(request.budget));
+      const subject = { about: "checkpoint", workspaceRef: checkpoint.workspaceRef } as const;
+      const built = await buildHandoff({ ...common, subject: { ...subject, changes }, items, read });
+      // A budget that does not hold the changes beside the conversation is for the conversation.
+      return { built: built.ok || changes === null ? built : await buildHandoff({ ...common, subject, items, read }), ...points };
     }
     case "provider_handoff": {
       const whole = start.resume === null || start.tellsBase;
@@ -83,7 +92,7 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
  * The artefacts that a fan-out is made of, without waiting: a task that is its child's first message, and a result. Null
  * for what must be counted, and for everything that retells items, which takes its time.
  */
-export function artefactNow(request: Omit<ArtefactRequest, "counter">, { input }: WorkedOn): BuildResult | null {
+export function artefactNow(request: Omit<ArtefactRequest, "counter" | "uncommittedAt">, { input }: WorkedOn): BuildResult | null {
   const { store, run, budget, message } = request;
   if (input.type === "subagent_result") return resultHandoffNow({ budget, ...resultOf(store, input) });
   if (input.type !== "subagent_spawn" || run.ordinal !== 1) return null;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ContextHandoff, HandoffBudget, LeftOut } from "../../schemas/handoff.ts";
 import type { VisibleItem } from "../../schemas/item.ts";
 import type { Refusal } from "../../schemas/refusal.ts";
+import type { Difference } from "../runtime/ports/workspaces.ts";
 import { type FitResult, type Fitted, fitBlocks, fitWhole, tooLarge } from "./budget.ts";
 import {
   checkpointHeader,
@@ -29,7 +30,7 @@ export type HandoffSubject =
   /** What a provider missed since it last answered here. */
   | { about: "missed" }
   | { about: "merge_back"; title: string | null }
-  | { about: "checkpoint"; workspaceRef: string | null };
+  | { about: "checkpoint"; workspaceRef: string | null; changes?: Difference | null };
 
 /** A handoff but for its ids and its time. `exact` false: `size` is a bound that was known without counting. */
 type BuiltHandoff = Omit<ContextHandoff, "id" | "transferId" | "createdAt"> & { exact: boolean };
@@ -172,7 +173,7 @@ function header(subject: HandoffSubject): string {
     case "merge_back":
       return mergeBackHeader(subject.title);
     case "checkpoint":
-      return checkpointHeader(subject.workspaceRef);
+      return checkpointHeader(subject.workspaceRef, subject.changes ?? null);
   }
 }
 

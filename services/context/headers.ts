@@ -1,4 +1,5 @@
 import type { TaskStatus } from "../../schemas/task.ts";
+import type { Difference } from "../runtime/ports/workspaces.ts";
 
 /** The first lines of what a model is told, and the few sentences around it. */
 
@@ -17,10 +18,22 @@ export function mergeBackHeader(title: string | null): string {
   return `${fork} was merged back. This happened there, and you have not been told of it before.`;
 }
 
-/** `workspaceRef` names the state of the files that belongs to the checkpoint. */
-export function checkpointHeader(workspaceRef: string | null): string {
+/** `workspaceRef` names the state of the files that belongs to the checkpoint, `changes` what of it was not committed. */
+export function checkpointHeader(workspaceRef: string | null, changes: Difference | null = null): string {
   const files = workspaceRef === null ? "" : ` The files as they were then: git ref ${workspaceRef}.`;
-  return `Conversation history up to a checkpoint of another conversation, from which this one was started.${files}`;
+  const head = `Conversation history up to a checkpoint of another conversation, from which this one was started.${files}`;
+  return changes === null || changes.files.length === 0 ? head : `${head}\n\n${changesText(changes)}`;
+}
+
+const letters = { add: "A", update: "M", delete: "D", rename: "R" } as const;
+const maxListed = 200;
+
+/** Which files were changed and not committed, and how. */
+function changesText({ files, patch, isCut }: Difference): string {
+  const listed = files.slice(0, maxListed).map((f) => `${letters[f.change]} ${f.from === undefined ? "" : `${f.from} -> `}${f.path}`);
+  const more = files.length > maxListed ? [`(and ${files.length - maxListed} more)`] : [];
+  const told = patch === "" ? [] : [isCut ? "The beginning of the differences:" : "The differences:", patch.trimEnd()];
+  return ["Files changed then and not committed:", ...listed, ...more, ...told].join("\n");
 }
 
 export const mayRepeatNote = "You may have been given this before. If so, it is the same and nothing new.";

@@ -1,5 +1,7 @@
 import type { ThreadId } from "../../schemas/ids.ts";
 import type { NativeRef, ProviderCapabilities, ProviderInstanceId } from "../../schemas/provider.ts";
+import type { Run } from "../../schemas/run.ts";
+import type { AppThread } from "../../schemas/thread.ts";
 import type { ContextTransfer } from "../../schemas/transfer.ts";
 import { isPartOfHistory } from "../runtime/history.ts";
 import type { Store } from "../runtime/ports/store.ts";
@@ -29,6 +31,26 @@ export function nativePointOf(
   if (can.nativeFork === "head" && (native.lastRunId !== run.id || threadFrom(store, run.threadId)?.status !== "idle")) return null;
   if (!knowsAllUpTo(store, run.threadId, run.ordinal, native.coverage)) return null;
   return { nativeRef: native.nativeRef, turnRef: run.turnRef };
+}
+
+/**
+ * Where a conversation that knows runs which were taken back can be forked so that it knows what stands and no more: at the
+ * last run that stands, when it served that run and knew everything before it. Null: what stands is retold.
+ */
+export function rewindPointOf(
+  store: Store,
+  thread: AppThread,
+  standing: readonly Run[],
+  instance: ProviderInstanceId,
+  can: ProviderCapabilities,
+): NativePoint | null {
+  const last = standing.at(-1);
+  if (last?.providerThreadId == null || last.turnRef?.strength !== "strong") return null;
+  if (can.nativeFork === "none" || can.nativeFork === "head") return null;
+  const native = store.providerThread(last.providerThreadId);
+  if (native?.cutAfter == null || native.cutAfter < last.ordinal || native.lost || native.instance !== instance) return null;
+  if (native.nativeRef.strength !== "strong" || !knowsAllUpTo(store, thread.id, last.ordinal, native.coverage)) return null;
+  return { nativeRef: native.nativeRef, turnRef: last.turnRef };
 }
 
 function knowsAllUpTo(store: Store, threadId: ThreadId, ordinal: number, coverage: Parameters<typeof knows>[0]): boolean {

@@ -5,6 +5,7 @@ import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import type { EffectHandler } from "../runtime/effect-runner.ts";
 import type { Store } from "../runtime/ports/store.ts";
+import type { Workspaces } from "../runtime/ports/workspaces.ts";
 import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
 import { artefactNow, buildArtefact, buildingFailed, preparingFailed } from "./artefacts.ts";
 import type { WorkedOn } from "./outcomes.ts";
@@ -14,6 +15,7 @@ import type { TokenCounter } from "./tokens.ts";
 export type PrepareOptions = DecideOptions & {
   store: Store;
   counter: TokenCounter;
+  uncommittedAt: Workspaces["uncommittedAt"];
   report(command: Command, closes?: readonly EffectId[]): Promise<Receipt>;
 };
 
@@ -79,7 +81,10 @@ async function prepare(o: PrepareOptions, runId: RunId, attemptId: AttemptId, ef
 
 async function tell(o: PrepareOptions, decision: StartDecision, telling: Telling, transfer: WorkedOn): Promise<Refusal | null> {
   try {
-    const { built, ...points } = await buildArtefact({ store: o.store, counter: o.counter, ...decision }, transfer);
+    const { built, ...points } = await buildArtefact(
+      { store: o.store, counter: o.counter, uncommittedAt: o.uncommittedAt, ...decision },
+      transfer,
+    );
     if (!built.ok) return built.refusal;
     telling.add(transfer.id, { built, ...points });
     return null;

@@ -9,7 +9,7 @@ import type { Store } from "../runtime/ports/store.ts";
 import { pointAt } from "../runtime/source-point.ts";
 import { openTransfersTo } from "../runtime/typed-actors.ts";
 import { hasBase, missingRuns } from "./coverage.ts";
-import { type NativePoint, nativePointOf } from "./native-fork.ts";
+import { type NativePoint, nativePointOf, rewindPointOf } from "./native-fork.ts";
 import type { StartContext, StartOutcome, WorkedOn } from "./outcomes.ts";
 
 export type StartQuestion = {
@@ -41,7 +41,8 @@ export function resolveStartContext(store: Store, ids: Identifiers, question: St
     );
     return { ...blank, outcomes: [{ outcome: "unsupported", transferId: null, error }] };
   }
-  const resume = store.providerThreadsOf(thread.id).findLast((p) => p.instance === provider.instance && !p.lost) ?? null;
+  const resume =
+    store.providerThreadsOf(thread.id).findLast((p) => p.instance === provider.instance && !p.lost && p.cutAfter == null) ?? null;
   const start: StartContext = { ...blank, resume };
   const transfers = openTransfersTo(store, thread.id, true);
   const missing = missingRuns(store, thread, resume, run.ordinal);
@@ -61,7 +62,12 @@ export function resolveStartContext(store: Store, ids: Identifiers, question: St
   start.tellsBase = needsBase;
   const handoffs = transfers.filter((t) => t.type === "provider_handoff");
   if (handoffTellsBase || missing.length > 0)
-    tellMissing(ids, { thread, run, provider, resume, missing, handoffs, tellsBase: handoffTellsBase }, start);
+    tellMissing(
+      ids,
+      { thread, run, provider, resume, missing, handoffs, tellsBase: handoffTellsBase },
+      start,
+      resume === null && fork === undefined ? rewindPointOf(store, thread, missing, provider.instance, capabilities) : null,
+    );
   else for (const t of handoffs) start.outcomes.push({ outcome: "none", transferId: t.id });
 
   start.tells = missing.map((r) => r.ordinal);
@@ -148,7 +154,7 @@ type Missing = {
 };
 
 /** One provider handoff for all that this provider does not know; an open one is used where it still says the same. */
-function tellMissing(ids: Identifiers, m: Missing, start: StartContext): void {
+function tellMissing(ids: Identifiers, m: Missing, start: StartContext, rewind: NativePoint | null): void {
   const upTo = m.missing.at(-1);
   const wanted = upTo === undefined ? { runId: null, ordinal: 0 } : { runId: upTo.id, ordinal: upTo.ordinal };
   const open = m.handoffs.filter((t) => t.status !== "failed");
@@ -157,13 +163,15 @@ function tellMissing(ids: Identifiers, m: Missing, start: StartContext): void {
   const usable = open.find((t) => t.status === "pending" || sameWords(t));
   const replaced = usable === undefined ? m.handoffs.at(-1) : undefined;
   for (const t of m.handoffs) if (t !== usable && t !== replaced) start.outcomes.push({ outcome: "none", transferId: t.id });
+  // A native conversation that knows more than it should is forked where it knew no more; once, then it is retold.
+  const refusedBefore = m.handoffs.some((t) => t.status === "failed" && t.resolution?.kind === "native_fork");
+  const at = refusedBefore || usable?.status === "resolved_portable" ? null : rewind;
   const outcome = !m.tellsBase && m.resume !== null ? ("delta" as const) : ("portable" as const);
   if (usable !== undefined) {
-    start.outcomes.push({
-      outcome,
-      transfer: { id: usable.id, input: usable, existing: usable },
-      reuse: usable.status === "resolved_portable",
-    });
+    const transfer = { id: usable.id, input: usable, existing: usable };
+    start.outcomes.push(
+      at === null ? { outcome, transfer, reuse: usable.status === "resolved_portable" } : { outcome: "native", transfer, at },
+    );
     return;
   }
   const input: TransferInput = {
@@ -182,7 +190,8 @@ function tellMissing(ids: Identifiers, m: Missing, start: StartContext): void {
     outcome: null,
   };
   start.create.push(input);
-  start.outcomes.push({ outcome, transfer: { id: input.id, input, existing: null }, reuse: false });
+  const transfer = { id: input.id, input, existing: null };
+  start.outcomes.push(at === null ? { outcome, transfer, reuse: false } : { outcome: "native", transfer, at });
 }
 
 /** The last run before the first missing one: what the provider is known to know. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Chart } from "../../actors/chart.ts";
-import { Checkpoint } from "../../schemas/checkpoint.ts";
+import { ChangedFile, Checkpoint } from "../../schemas/checkpoint.ts";
 import { ContextHandoff } from "../../schemas/handoff.ts";
-import { ActorKind, EnvironmentId, RequestId, TransferId } from "../../schemas/ids.ts";
+import { ActorKind, EnvironmentId, RequestId, RunId, ThreadId, TransferId } from "../../schemas/ids.ts";
 import { TurnItem, VisibleItem } from "../../schemas/item.ts";
 import { Grant, Link, LinkPosition } from "../../schemas/link.ts";
 import { Need } from "../../schemas/need.ts";
@@ -15,6 +15,7 @@ import { AppThread } from "../../schemas/thread.ts";
 import { ContextTransfer, TransferStatus } from "../../schemas/transfer.ts";
 import { LinkAnswer } from "../../schemas/wire.ts";
 import type { ProviderInstance, Health as RuntimeHealth, LinkView as RuntimeLinkView } from "../runtime/environment-api.ts";
+import type { Difference as RuntimeDifference, WorkspaceReport as RuntimeWorkspaceReport } from "../runtime/ports/workspaces.ts";
 import { Next } from "./page.ts";
 
 /** What the reads answer. `commit` is the commit that it is the state of: the feed goes on after it. */
@@ -36,6 +37,20 @@ const Health = z.object({
   effectsSetAside: z.array(z.object({ id: z.string(), kind: z.string(), note: z.string() })),
 }) satisfies z.ZodType<RuntimeHealth>;
 export const HealthAnswer = at({ health: Health });
+
+const WorkspaceReport = z.object({
+  worktrees: z.array(z.object({ threadId: ThreadId, path: z.string(), bytes: z.number().int().nonnegative(), isWhole: z.boolean() })),
+  checkpoints: z.number().int().nonnegative(),
+  repositories: z.number().int().nonnegative(),
+  findings: z.array(z.object({ state: z.enum(["note", "wrong"]), text: z.string(), hint: z.string() })),
+}) satisfies z.ZodType<RuntimeWorkspaceReport>;
+export const WorkspacesAnswer = at({ workspaces: WorkspaceReport });
+
+export const DifferenceAnswer = at({
+  difference: z.object({ files: z.array(ChangedFile), patch: z.string(), isCut: z.boolean() }) satisfies z.ZodType<RuntimeDifference>,
+});
+/** `files`: what would change in the thread's own worktree; null: it has none, and its folder stays as it is. */
+export const UndoPreviewAnswer = at({ runs: z.array(Run), to: RunId.nullable(), files: z.array(ChangedFile).nullable() });
 
 export const ProjectsAnswer = at({ projects: z.array(Project) });
 export const ProjectAnswer = at({ project: Project });

@@ -20,6 +20,7 @@ import { syncRoutes } from "./routes/sync.ts";
 import { taskRoutes } from "./routes/tasks.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { transferRoutes } from "./routes/transfers.ts";
+import { workspaceRoutes } from "./routes/workspaces.ts";
 import { HttpRefusal } from "./statuses.ts";
 
 export type HttpAppOptions = Callers & {
@@ -66,6 +67,7 @@ export function routesOf(environment: Environment, options: HttpAppOptions = {})
       onIncident: (incident) => options.onError?.(incident),
     }),
     ...directoryRoutes(environment),
+    ...workspaceRoutes(environment),
     ...threadRoutes(environment),
     ...itemRoutes(environment),
     ...runRoutes(environment),

@@ -5,15 +5,17 @@ import { type Refusal, refusal } from "../../schemas/refusal.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import type { EffectHandler } from "../runtime/effect-runner.ts";
+import { folderOf } from "../runtime/folders.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
+import type { Workspaces } from "../runtime/ports/workspaces.ts";
 import type { Settings } from "../runtime/settings.ts";
 import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
 import { type ProviderAdapter, ProviderFailure, type ProviderSession } from "./contract.ts";
 import { InputLookup } from "./input-lookup.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { LiveTurn } from "./live-turn.ts";
-import { folderOf, turnInput } from "./turn-input.ts";
+import { turnInput } from "./turn-input.ts";
 import { within } from "./within.ts";
 
 const defaultLeaseMs = 30 * 60_000;
@@ -28,6 +30,7 @@ export type ProviderHostOptions = {
   clock: Clock;
   settings: Settings;
   interruptMs?: number | undefined;
+  workspaces: Pick<Workspaces, "keep" | "letGo">;
   report(command: Command, closes?: readonly EffectId[]): Promise<Receipt>;
   /** Tells a model that it may have been given this before; the text is the context service's. */
   mayRepeatNote: string;
@@ -133,7 +136,8 @@ export class ProviderHost {
     const turn = new LiveTurn(
       {
         clock: this.#o.clock,
-        report: (c) => this.#o.report(c),
+        report: (c) => this.#report(c, thread.id),
+        keep: (id) => this.#o.workspaces.keep(thread.id, id),
         saveProgress: (id, text) => this.#o.store.saveProgress(id, text),
         leaseExpired: (expired, error) => void this.#giveUp(expired, error),
       },
@@ -197,6 +201,14 @@ export class ProviderHost {
     return given;
   }
 
+  /** What was kept for a checkpoint that is not made after all is let go of. */
+  async #report(command: Command, threadId: ThreadId): Promise<Receipt> {
+    const receipt = await this.#o.report(command);
+    const isKept = command.type === "run.ended" && command.workspace != null;
+    if (isKept && receipt.ok && receipt.result.checkpointId == null) await this.#o.workspaces.letGo(threadId, command.runId);
+    return receipt;
+  }
+
   async #startFailed(threadId: ThreadId, turn: LiveTurn, error: unknown): Promise<void> {
     // Whatever state the conversation was left in, the next run opens it anew.
     void this.#sessions.forget(threadId);
@@ -227,7 +239,7 @@ export class ProviderHost {
 
   async #endGivenUp(turn: LiveTurn, error: Refusal | null): Promise<void> {
     turn.abort.abort();
-    if (turn.hasEnded) return;
+    if (turn.hasEnded) return turn.end("interrupted", error);
     let why = error;
     if (turn.isGiven && !turn.isAccepted) {
       // An input that is on its way may be taken in this very moment: nobody is asked before that is over.

@@ -1,9 +1,9 @@
 import type { AttemptId, RunId } from "../../schemas/ids.ts";
+import { folderOf } from "../runtime/folders.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
 import type { LookupAnswer, ProviderAdapter } from "./contract.ts";
-import { folderOf } from "./turn-input.ts";
 import { within } from "./within.ts";
 
 /** How long a provider may take to say what became of an input; after that nobody can say. */

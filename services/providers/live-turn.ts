@@ -4,15 +4,20 @@ import type { NativeRef } from "../../schemas/provider.ts";
 import { type Refusal, refusal } from "../../schemas/refusal.ts";
 import type { RunEnding } from "../../schemas/run.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
+import type { KeptState } from "../runtime/ports/workspaces.ts";
 import type { ProviderSession, TurnEvent } from "./contract.ts";
 
 export type TurnHost = {
   clock: Clock;
   report(command: Command): Promise<unknown>;
   saveProgress(runId: RunId, text: string): void;
+  /** Keeps what the run's folder holds, for its checkpoint; null at once where there is nothing to keep. */
+  keep(runId: RunId): Promise<KeptState> | null;
   /** Nothing was heard for too long: whoever serves the turn gives it up. */
   leaseExpired(turn: LiveTurn, error: Refusal): void;
 };
+
+type EndOptions = { openFailed?: boolean; turnRef?: NativeRef | null; endedByProvider?: boolean };
 
 /** Partial text is written at most this often (decision 14). */
 const progressEveryMs = 250;
@@ -39,6 +44,7 @@ export class LiveTurn {
   readonly #openRequests = new Set<string>();
   #waiting: TurnEvent[] | null = [];
   #ended = false;
+  #ending: Promise<void> | null = null;
   #stopLease: () => void = () => {};
   #partial = "";
   #savedAt = 0;
@@ -83,25 +89,29 @@ export class LiveTurn {
   }
 
   /** Ends it, once. `endedByProvider`: the provider said so; else it is our word, and nobody knows what the provider still does. */
-  end(
-    ending: RunEnding,
-    error: Refusal | null,
-    options: { openFailed?: boolean; turnRef?: NativeRef | null; endedByProvider?: boolean } = {},
-  ): Promise<unknown> {
-    if (this.#ended) return Promise.resolve();
+  end(ending: RunEnding, error: Refusal | null, options: EndOptions = {}): Promise<void> {
+    this.#ending ??= this.#end(ending, error, options);
+    return this.#ending;
+  }
+
+  async #end(ending: RunEnding, error: Refusal | null, options: EndOptions): Promise<void> {
     this.#ended = true;
     this.#stopLease();
     this.#stopSaving?.();
     // What had arrived is kept, whatever ends the turn.
     this.#saveProgress();
+    // Not waited for where there is nothing to keep: then what was reported before shares its commit.
+    const keeping = ending === "completed" ? this.#host.keep(this.runId) : null;
+    const kept = keeping === null ? null : await keeping;
     this.#onEnded(ending, options.endedByProvider ?? false);
-    return this.#host.report({
+    await this.#host.report({
       type: "run.ended",
       ...this.#ids,
       ending,
       error,
       openFailed: options.openFailed ?? false,
       turnRef: options.turnRef ?? null,
+      ...(kept !== null && { workspace: kept.snapshot, workspaceNote: kept.note }),
     });
   }
 

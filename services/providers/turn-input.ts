@@ -1,6 +1,5 @@
 import type { AttemptId } from "../../schemas/ids.ts";
 import type { Run } from "../../schemas/run.ts";
-import type { AppThread } from "../../schemas/thread.ts";
 import { readText } from "../runtime/content.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { TurnInput } from "./contract.ts";
@@ -14,9 +13,4 @@ export function turnInput(store: Store, run: Run, attemptId: AttemptId, mayRepea
   const context = handoffs.filter((h) => !h.isMessage).map((h) => h.payload);
   if (run.plan?.mayRepeat === true) context.unshift(mayRepeatNote);
   return { attemptId, runId: run.id, context, message: asMessage?.payload ?? message };
-}
-
-/** Where a thread's agent works. Empty when its project is not known any more. */
-export function folderOf(store: Store, thread: AppThread): string {
-  return thread.workspace.strategy === "existing" ? thread.workspace.path : (store.project(thread.projectId)?.path ?? "");
 }

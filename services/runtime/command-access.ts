@@ -5,6 +5,7 @@ import { type Refusal, refusal } from "../../schemas/refusal.ts";
 /** What each command does to the environment (docs/access.md). Whether its target and modes allow it is for its plan to say. */
 export const commandAccess: { readonly [type in PublicCommand["type"]]: AccessKind } = {
   "project.add": "writes_environment",
+  "project.configure": "writes_environment",
   "thread.create": "starts_threads",
   "thread.launch": "starts_threads",
   "thread.send": "writes_threads",
@@ -18,6 +19,8 @@ export const commandAccess: { readonly [type in PublicCommand["type"]]: AccessKi
   "thread.rename": "writes",
   "thread.set_modes": "writes_threads",
   "thread.mark": "writes",
+  "thread.undo": "writes_threads",
+  "thread.redo": "writes_threads",
   "thread.delete": "writes",
   "run.answer": "writes_threads",
   "task.spawn": "starts_threads",

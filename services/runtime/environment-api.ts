@@ -30,6 +30,7 @@ import type { AppThread } from "../../schemas/thread.ts";
 import type { ContextTransfer, TransferStatus } from "../../schemas/transfer.ts";
 import type { LinkAnswer } from "../../schemas/wire.ts";
 import type { ChangedActor, ItemPosition, ItemSize, JournalPlace } from "./ports/store.ts";
+import type { Workspaces } from "./ports/workspaces.ts";
 
 /**
  * The library's face of one running environment. Reading is synchronous (the store is local); everything that changes
@@ -65,6 +66,9 @@ export interface Environment {
 
   /** All that waits for a person, longest first; nothing that needs nobody. */
   needs(): Promise<Need[]>;
+  /** Worktrees and private refs of this environment (decision 0108). */
+  readonly workspaces: Pick<Workspaces, "inspect" | "difference" | "undoPreview">;
+
   /** This environment's link key, for a peer's configuration. */
   readonly publicKey: string;
   /**

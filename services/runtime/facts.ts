@@ -1,7 +1,9 @@
 import type { PublicCommand } from "../../schemas/command.ts";
-import type { ProjectId } from "../../schemas/ids.ts";
+import type { ProjectId, ThreadId } from "../../schemas/ids.ts";
 import type { RepositoryIdentity } from "../../schemas/project.ts";
 import type { Store } from "./ports/store.ts";
+import type { UnsavedWork } from "./ports/workspaces.ts";
+import { asThread } from "./typed-actors.ts";
 
 /** What a folder is, as the outside says. */
 export type FolderFacts = {
@@ -12,6 +14,8 @@ export type FolderFacts = {
   repository: RepositoryIdentity | null;
   /** Real paths of the repository's worktrees, the main one among them; only the folder itself without a repository. */
   worktrees: string[];
+  /** For a thread's own worktree: what would be lost with it. */
+  unsaved?: UnsavedWork | null;
 };
 
 /**
@@ -20,13 +24,16 @@ export type FolderFacts = {
  */
 export interface FactFinder {
   folder(path: string): Promise<FolderFacts | null>;
+  /** What would be lost with a thread's own worktree; null: nothing, or there is none. */
+  unsaved?(threadId: ThreadId): Promise<UnsavedWork | null>;
 }
 
 /** What was found for one command, by the path that was asked about. */
 export type Facts = ReadonlyMap<string, FolderFacts | null>;
 
 /** Asks about every folder that a command names, and about its project's. */
-export async function factsFor(command: PublicCommand, store: Pick<Store, "project">, finder: FactFinder): Promise<Facts> {
+export async function factsFor(command: PublicCommand, store: Pick<Store, "project" | "actor">, finder: FactFinder): Promise<Facts> {
+  if (command.type === "thread.delete" && command.discardWork !== true) return factsOfWorktree(command.threadId, store, finder);
   const paths = new Set<string>();
   if (command.type === "project.add") paths.add(command.path);
   const { path, projectId } = namedFolder(command);
@@ -37,6 +44,15 @@ export async function factsFor(command: PublicCommand, store: Pick<Store, "proje
   }
   const found = await Promise.all([...paths].map(async (p) => [p, await finder.folder(p)] as const));
   return new Map(found);
+}
+
+/** Of the worktree that goes with a thread, under the worktree's path. */
+async function factsOfWorktree(threadId: ThreadId, store: Pick<Store, "actor">, finder: FactFinder): Promise<Facts> {
+  const row = store.actor(threadId);
+  const workspace = row === null ? null : asThread(row).workspace;
+  if (workspace?.strategy !== "worktree" || workspace.path === null) return new Map();
+  const unsaved = (await finder.unsaved?.(threadId)) ?? null;
+  return new Map([[workspace.path, { real: workspace.path, path: workspace.path, repository: null, worktrees: [], unsaved }]]);
 }
 
 function namedFolder(command: PublicCommand): { path?: string | undefined; projectId?: ProjectId | undefined } {

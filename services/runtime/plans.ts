@@ -5,9 +5,10 @@ import { peerPositions } from "./commands/link-positions.ts";
 import { receiveOverLink } from "./commands/link-receive.ts";
 import { configureLink, linkDiverged, linkReceipt, linkTransportState } from "./commands/link-state.ts";
 import { addProject } from "./commands/project-add.ts";
+import { configureProject } from "./commands/project-configure.ts";
 import { answerRequest } from "./commands/run-answer.ts";
 import { runEnded } from "./commands/run-ended.ts";
-import { claimForRun, runPrepared, runUnprepared } from "./commands/run-prepare.ts";
+import { claimForRun, runPlaced, runPrepared, runUnprepared } from "./commands/run-prepare.ts";
 import { requestClosed, requestOpened, runAccepted, runItems } from "./commands/run-progress.ts";
 import { cancelTaskByCommand, dismissTask } from "./commands/task-end.ts";
 import { spawnTask } from "./commands/task-spawn.ts";
@@ -21,12 +22,14 @@ import { launchThread } from "./commands/thread-launch.ts";
 import { mergeBack } from "./commands/thread-merge-back.ts";
 import { sendMessage } from "./commands/thread-send.ts";
 import { switchProvider } from "./commands/thread-switch.ts";
+import { filesRestored, redoThread, undoThread } from "./commands/thread-undo.ts";
 import { wakeThread } from "./commands/thread-wake.ts";
 import type { Plan } from "./plan.ts";
 
 /** What decides each command. */
 export const plans: { [T in CommandType]: Plan<T> } = {
   "project.add": addProject,
+  "project.configure": configureProject,
   "thread.create": createThread,
   "thread.launch": launchThread,
   "thread.send": sendMessage,
@@ -40,6 +43,8 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "thread.rename": renameThread,
   "thread.set_modes": setThreadModes,
   "thread.mark": markThread,
+  "thread.undo": undoThread,
+  "thread.redo": redoThread,
   "thread.delete": deleteThread,
   "run.answer": answerRequest,
   "task.spawn": spawnTask,
@@ -48,6 +53,8 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "run.claim": claimForRun,
   "run.prepared": runPrepared,
   "run.unprepared": runUnprepared,
+  "run.placed": runPlaced,
+  "thread.files_restored": filesRestored,
   "run.accepted": runAccepted,
   "run.items": runItems,
   "run.request_opened": requestOpened,

@@ -24,9 +24,9 @@ export async function recover(store: Store, dispatcher: Dispatcher, effects: Eff
     ...runs(served)
       .filter(isLeft("provider.start"))
       .map((run) => dispatcher.report(unserved(run))),
-    ...runs(["preparing"])
-      .filter(isLeft("run.prepare"))
-      .map((run) => dispatcher.report(unprepared(run))),
+    ...[...runs(["preparing"]).filter(isLeft("run.prepare")), ...runs(["placing"]).filter(isLeft("workspace.make"))].map((run) =>
+      dispatcher.report(unprepared(run)),
+    ),
   ]);
   await effects.recover(open);
 }

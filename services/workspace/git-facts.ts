@@ -1,7 +1,7 @@
-import { execFile } from "node:child_process";
 import { realpath, stat } from "node:fs/promises";
 import type { RepositoryIdentity } from "../../schemas/project.ts";
 import type { FactFinder, FolderFacts } from "../runtime/facts.ts";
+import { gitMaybe } from "./git.ts";
 
 const timeoutMs = 10_000;
 
@@ -15,7 +15,7 @@ export const gitFacts: FactFinder = {
     } catch {
       return null;
     }
-    const top = await git(real, ["rev-parse", "--show-toplevel"]);
+    const top = await ask(real, ["rev-parse", "--show-toplevel"]);
     if (top === null) return { real, path: real, repository: null, worktrees: [real] };
     const folder = await realpath(top);
     const [repository, worktrees] = await Promise.all([identityOf(folder), worktreesOf(folder)]);
@@ -23,21 +23,14 @@ export const gitFacts: FactFinder = {
   },
 };
 
-/** Runs git in a folder; null when it answers with an error. No prompt, no pager, no lock taken for a mere look. */
-function git(cwd: string, args: string[]): Promise<string | null> {
-  const env = { ...process.env, GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
-  return new Promise((resolve) => {
-    execFile("git", ["-C", cwd, ...args], { env, timeout: timeoutMs, maxBuffer: 8 * 1024 * 1024 }, (error, stdout) => {
-      resolve(error === null ? stdout.trim() : null);
-    });
-  });
-}
+/** What git answers; null for an error, and for no answer in time. */
+const ask = (cwd: string, args: string[]) => gitMaybe(cwd, args, { timeoutMs });
 
 /** Normalised origin, else the root commit (contract §2). */
 async function identityOf(folder: string): Promise<RepositoryIdentity | null> {
-  const origin = await git(folder, ["config", "--get", "remote.origin.url"]);
+  const origin = await ask(folder, ["config", "--get", "remote.origin.url"]);
   if (origin !== null && origin !== "") return { kind: "origin", value: normaliseOrigin(origin) };
-  const roots = await git(folder, ["rev-list", "--max-parents=0", "HEAD"]);
+  const roots = await ask(folder, ["rev-list", "--max-parents=0", "HEAD"]);
   const root = roots?.split("\n").sort()[0];
   return root === undefined || root === "" ? null : { kind: "root_commit", value: root };
 }
@@ -55,7 +48,7 @@ function normaliseOrigin(origin: string): string {
 }
 
 async function worktreesOf(folder: string): Promise<string[]> {
-  const listed = await git(folder, ["worktree", "list", "--porcelain", "-z"]);
+  const listed = await ask(folder, ["worktree", "list", "--porcelain", "-z"]);
   const paths = (listed ?? "").split("\0").flatMap((line) => (line.startsWith("worktree ") ? [line.slice("worktree ".length)] : []));
   const real = await Promise.all(paths.map((p) => realpath(p).catch(() => null)));
   return [...new Set([folder, ...real.filter((p) => p !== null)])];

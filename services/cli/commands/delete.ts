@@ -8,11 +8,17 @@ export function deleteCommand(): Command {
     .description("delete a thread")
     .argument("<thread>", "id, a unique beginning of it, or @last")
     .option("--keep-forks", "also when forks show its history: what they need of it stays readable to them")
+    .option("--discard-work", "also when its worktree holds work that is nowhere else: it is gone then")
     .action(
-      online<{ keepForks?: boolean }>(async (shell, client, { args: [ref], options }) => {
+      online<{ keepForks?: boolean; discardWork?: boolean }>(async (shell, client, { args: [ref], options }) => {
         const threadId = await resolve(client, "thread", ref);
         const { result, commit, repeated } = await client.command(
-          { type: "thread.delete", threadId, ...(options.keepForks === true && { keepForks: true }) },
+          {
+            type: "thread.delete",
+            threadId,
+            ...(options.keepForks === true && { keepForks: true }),
+            ...(options.discardWork === true && { discardWork: true }),
+          },
           shell.commandId(),
         );
         const kept = result.keptFor.length;

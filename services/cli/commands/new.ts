@@ -7,7 +7,7 @@ import { awaitRun, type WaitOptions, waitBound } from "../run-outcome.ts";
 import { online } from "../session.ts";
 import { textArgument } from "../text-input.ts";
 
-type Options = WaitOptions & ModeOptions & { title?: string; with?: string; project?: string };
+type Options = WaitOptions & ModeOptions & { title?: string; with?: string; worktree?: boolean; project?: string };
 
 export function newCommand(): Command {
   const command = new Command("new")
@@ -16,6 +16,7 @@ export function newCommand(): Command {
     .option("--title <title>", "what to call it")
     .option("--with <instance[:model]>", "who is to serve it")
     .option("--project <project>", "where it works (id, name or path); without: the known project that this folder is in, if any")
+    .option("--worktree", "in a worktree of its own, which its first run makes; without: in the project's folder")
     .option("--no-wait", "do not wait for the answer")
     .option("--timeout <duration>", "how long to wait for it, like 90s or 5m");
   return withModeOptions(command).action(
@@ -31,6 +32,7 @@ export function newCommand(): Command {
           ...(options.title !== undefined ? { title: options.title } : message !== null && { title: titleOf(message) }),
           ...(provider !== undefined && { provider }),
           ...(projectId !== null && { projectId }),
+          ...(options.worktree === true && { workspace: { strategy: "worktree" as const } }),
         },
         shell.commandId(message === null ? "" : "create"),
       );

@@ -67,6 +67,7 @@ function heading({ thread, runs }: SnapshotAnswer): string[] {
       thread.preferred === null ? null : ["next", thread.preferred.provider.instance],
       ["modes", `${thread.modes.runtimeMode}, ${thread.modes.interactionMode}`],
       parentThreadId === null ? null : [relationshipToParent === "fork" ? "forked from" : "works for", parentThreadId],
+      workplace(thread.workspace),
       thread.historyOrigin === "v1_import" ? ["history", `imported${importedFrom(thread)}`] : null,
       thread.linkOrigin === null ? null : ["started by", thread.linkOrigin.environmentId],
       ["runs", `${runs.length}${thread.queue.length > 0 ? `, ${thread.queue.length} waiting` : ""}`],
@@ -117,4 +118,10 @@ function taskLines({ tasks }: SnapshotAnswer): string[] {
     style("bold", counted(tasks.length, "task")),
     ...tasks.map((t) => `  ${oneLine(t.title)}: ${taskWords(t)}  ${style("dim", t.id)}`),
   ];
+}
+
+function workplace(workspace: AppThread["workspace"]): [string, string] | null {
+  if (workspace.strategy === "root") return null;
+  const own = workspace.strategy === "worktree";
+  return ["works in", workspace.path === null ? "a worktree that its first run makes" : `${workspace.path}${own ? " (its own)" : ""}`];
 }

@@ -63,6 +63,12 @@ export class EnvironmentClient {
     return this.get("/environment", {}, timeoutMs);
   }
   health = (): Promise<answers.HealthAnswer> => this.get("/health");
+  /** Looks through every worktree, which may take a while. */
+  workspaces = (): Promise<answers.WorkspacesAnswer> => this.get("/workspaces", {}, commandMs);
+  difference = (id: ThreadId, query: { run?: RunId; maxChars?: number } = {}): Promise<answers.DifferenceAnswer> =>
+    this.get(`/threads/${id}/diff`, query, commandMs);
+  undoPreview = (id: ThreadId, query: { to?: RunId | "start" } = {}): Promise<answers.UndoPreviewAnswer> =>
+    this.get(`/threads/${id}/undo`, query, commandMs);
   providers = (): Promise<answers.ProvidersAnswer> => this.get("/providers");
   projects = (): Promise<answers.ProjectsAnswer> => this.get("/projects");
   /** Ids that a short reference may mean. */

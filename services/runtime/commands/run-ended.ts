@@ -1,7 +1,7 @@
 import type { CheckpointId, ItemId, TransferId } from "../../../schemas/ids.ts";
 import type { Content } from "../../../schemas/item.ts";
 import type { Run } from "../../../schemas/run.ts";
-import { addItem, type Plan, type PlanContext } from "../plan.ts";
+import { addItem, type CommandOf, type Plan, type PlanContext } from "../plan.ts";
 import { reportLate, underWay } from "./run-progress.ts";
 
 /**
@@ -24,7 +24,7 @@ export const runEnded: Plan<"run.ended"> = (command, context) => {
       body: { kind: "error", content: { text: `${command.error.message} (${command.error.hint})` } },
     });
   if (command.openFailed) noteLostConversation(context, run);
-  const checkpointId = command.ending === "completed" ? makeCheckpoint(context, run) : null;
+  const checkpointId = command.ending === "completed" ? makeCheckpoint(context, run, command) : null;
   const result = lastAnswer(context, run);
   context.uow.tell({
     to: run.id,
@@ -70,14 +70,16 @@ function expireRequests(context: PlanContext, run: Run): void {
     });
 }
 
-function makeCheckpoint(context: PlanContext, run: Run): CheckpointId {
+function makeCheckpoint(context: PlanContext, run: Run, { workspace = null, workspaceNote = null }: CommandOf<"run.ended">): CheckpointId {
   const id = context.uow.ids.next("checkpoint");
   context.overlay.putCheckpoint({
     id,
     threadId: run.threadId,
     runId: run.id,
     ordinal: run.ordinal,
-    workspaceRef: null,
+    workspaceRef: workspace?.ref ?? null,
+    workspace,
+    ...(workspaceNote === null ? {} : { workspaceNote }),
     createdAt: context.uow.now,
   });
   return id;

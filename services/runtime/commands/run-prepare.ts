@@ -1,12 +1,12 @@
 import type { RunId } from "../../../schemas/ids.ts";
 import type { Run } from "../../../schemas/run.ts";
-import type { Plan, PlanContext } from "../plan.ts";
-import { runFrom, transferFrom } from "../typed-actors.ts";
+import { needRun, type Plan, type PlanContext } from "../plan.ts";
+import { runFrom, threadFrom, transferFrom } from "../typed-actors.ts";
 
 /** The run while the named attempt still prepares it; null for late news, which changes nothing. */
-function preparing(context: PlanContext, runId: RunId, attemptId: string): Run | null {
+function preparing(context: PlanContext, runId: RunId, attemptId: string, status: Run["status"] = "preparing"): Run | null {
   const run = runFrom(context.overlay, runId);
-  return run !== null && run.status === "preparing" && run.attempt?.id === attemptId ? run : null;
+  return run !== null && run.status === status && run.attempt?.id === attemptId ? run : null;
 }
 
 const late = { ignored: true } as const;
@@ -28,7 +28,8 @@ export const claimForRun: Plan<"run.claim"> = (command, context) => {
 
 /** The start is decided: artefacts are kept, transfers resolved, and the provider may be given its input. */
 export const runPrepared: Plan<"run.prepared"> = (command, context) => {
-  if (preparing(context, command.runId, command.attemptId) === null) return late;
+  const run = preparing(context, command.runId, command.attemptId);
+  if (run === null) return late;
   for (const handoff of command.handoffs) context.overlay.addHandoff(handoff);
   for (const { transferId, ...resolved } of command.resolutions) {
     // A resolution that still fits is used as it is (contract §4).
@@ -38,13 +39,32 @@ export const runPrepared: Plan<"run.prepared"> = (command, context) => {
       event: { type: "transfer.resolved", runId: command.runId, attemptId: command.attemptId, ...resolved },
     });
   }
-  context.uow.tell({ to: command.runId, event: { type: "run.prepared", attemptId: command.attemptId, plan: command.plan } });
+  const thread = threadFrom(context.overlay, run.threadId);
+  const place = (thread?.workspace.strategy === "worktree" && thread.workspace.path === null) || thread?.restoring != null;
+  context.uow.tell({
+    to: command.runId,
+    event: { type: "run.prepared", attemptId: command.attemptId, plan: command.plan, ...(place && { place }) },
+  });
+  return {};
+};
+
+/** The thread has its folder, also when the run that asked for it was taken back meanwhile. */
+export const runPlaced: Plan<"run.placed"> = (command, context) => {
+  const run = needRun(context, command.runId);
+  const thread = threadFrom(context.overlay, run.threadId);
+  if (thread?.workspace.strategy === "worktree" && thread.workspace.path === null)
+    context.uow.tell({ to: run.threadId, event: { type: "thread.placed", workspace: command.workspace } });
+  if (thread?.restoring != null && command.restored === thread.restoring.keepAs)
+    context.uow.tell({ to: run.threadId, event: { type: "thread.files_restored", keepAs: command.restored } });
+  if (preparing(context, command.runId, command.attemptId, "placing") === null) return late;
+  context.uow.tell({ to: command.runId, event: { type: "run.placed", attemptId: command.attemptId } });
   return {};
 };
 
 /** An explicit failure before any provider work; the message stays (contract §5). */
 export const runUnprepared: Plan<"run.unprepared"> = (command, context) => {
-  if (preparing(context, command.runId, command.attemptId) === null) return late;
+  const { runId, attemptId } = command;
+  if (preparing(context, runId, attemptId) === null && preparing(context, runId, attemptId, "placing") === null) return late;
   context.uow.tell({
     to: command.runId,
     event: { type: "run.unprepared", attemptId: command.attemptId, error: command.error, failed: command.failed },

@@ -7,7 +7,7 @@ import type { CommandOf } from "../plan.ts";
 import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { openTaskStatuses, runFrom } from "../typed-actors.ts";
-import { blankThread, needProvider } from "./thread-create.ts";
+import { blankThread, needProvider, ownWorkspace } from "./thread-create.ts";
 import { queueRun } from "./thread-send.ts";
 
 /**
@@ -62,7 +62,7 @@ export const spawnTask: Plan<"task.spawn"> = (command, context) => {
     id: childThreadId as ThreadId,
     parent: { threadId: parent.id, environmentId: null, rootThreadId: parent.lineage.rootThreadId },
     projectId: parent.projectId,
-    workspace: parent.workspace,
+    workspace: ownWorkspace(context, parent),
     title: command.title ?? firstLine(command.prompt),
     task: { taskId, environmentId: null },
     prompt: command.prompt,

@@ -1,9 +1,10 @@
 import type { ProjectId, ThreadId } from "../../../schemas/ids.ts";
 import type { ProviderChoice } from "../../../schemas/provider.ts";
-import type { ThreadInput, Workspace } from "../../../schemas/thread.ts";
+import type { AppThread, ThreadInput, Workspace, WorkspaceWish } from "../../../schemas/thread.ts";
 import { createdBy, modeCap, originOf, settleModes } from "../access.ts";
 import type { Plan, PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
+import { asThread } from "../typed-actors.ts";
 
 export const createThread: Plan<"thread.create"> = (command, context) => {
   if (context.caller.kind === "link")
@@ -53,8 +54,9 @@ export function settleProject(context: PlanContext, wanted: ProjectId | undefine
 }
 
 /** A worktree that somebody names must be one of the project's, by real path (contract §6, Import). */
-export function settleWorkspace(context: PlanContext, projectId: ProjectId, wanted: Workspace): Workspace {
+export function settleWorkspace(context: PlanContext, projectId: ProjectId, wanted: WorkspaceWish): Workspace {
   if (wanted.strategy === "root") return wanted;
+  if (wanted.strategy === "worktree") return { strategy: "worktree", path: null };
   const project = context.overlay.project(projectId);
   const wantedFacts = context.facts.get(wanted.path);
   const projectFacts = project === null ? null : context.facts.get(project.path);
@@ -65,7 +67,31 @@ export function settleWorkspace(context: PlanContext, projectId: ProjectId, want
       `${wanted.path} is not a worktree of the project`,
       projectFacts == null ? "Name the project it belongs to." : `Its worktrees are: ${projectFacts.worktrees.join(", ")}`,
     );
+  const holder = wantedFacts.real === project?.path ? undefined : holderOf(context, wantedFacts.real);
+  if (holder !== undefined)
+    refuse(
+      "invalid_request",
+      "worktree_taken",
+      `${wantedFacts.real} is the worktree of ${holder.id}`,
+      "Two threads never share one: send to that thread, or fork it.",
+      { threadId: holder.id },
+    );
   return { strategy: "existing", path: wantedFacts.real };
+}
+
+function holderOf(context: PlanContext, path: string): AppThread | undefined {
+  return context.overlay
+    .actorsBy({ kind: "thread", statuses: ["idle", "running"] })
+    .map(asThread)
+    .find((t) => t.workspace.strategy !== "root" && t.workspace.path === path);
+}
+
+/**
+ * Where a fork or a child of a thread works: in a worktree of its own, where its project is a repository, which its first
+ * run finds out (decision 0108). Threads of no project share the environment's scratch folder.
+ */
+export function ownWorkspace(context: PlanContext, source: Pick<AppThread, "projectId">): Workspace {
+  return source.projectId === context.scratch.projectId ? { strategy: "root" } : { strategy: "worktree", path: null };
 }
 
 /** An instance that is not configured is a slip of the pen: told at once, before anything is written. */

@@ -1,5 +1,6 @@
+import type { AppThread } from "../../../schemas/thread.ts";
 import { mayChange } from "../access.ts";
-import { needThread, type Plan } from "../plan.ts";
+import { needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { asThread, openTasksOf } from "../typed-actors.ts";
 
@@ -28,6 +29,24 @@ export const deleteThread: Plan<"thread.delete"> = (command, context) => {
         forks: forks.map((t) => t.id),
       },
     );
-  context.uow.tell({ to: thread.id, event: { type: "thread.deleted" } });
+  const { discardWork = false } = command;
+  if (!discardWork) holdWork(context, thread);
+  context.uow.tell({ to: thread.id, event: { type: "thread.deleted", discardWork } });
   return { threadId: thread.id, keptFor: forks.map((t) => t.id) };
+
+  /** A worktree never goes with work that is nowhere else, unless somebody says so (decision 38). */
+  function holdWork(context: PlanContext, thread: AppThread): void {
+    const path = thread.workspace.strategy === "worktree" ? thread.workspace.path : null;
+    const unsaved = path === null ? null : context.facts.get(path)?.unsaved;
+    if (path === null || unsaved == null) return;
+    const { count, commits, unknown, files } = unsaved;
+    const what = [...(count > 0 ? [`${count} changed files`] : []), ...(commits > 0 ? [`${commits} commits that no branch has`] : [])];
+    refuse(
+      "invalid_request",
+      "uncommitted_work",
+      unknown === undefined ? `${path} holds ${what.join(" and ")}` : `whether ${path} holds work cannot be said: ${unknown}`,
+      "Commit it to a branch there, or say --discard-work: then it is gone.",
+      { path, files, count, commits },
+    );
+  }
 };

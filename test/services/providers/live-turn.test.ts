@@ -8,7 +8,13 @@ const ids = { runId: "run:1" as RunId, attemptId: "attempt:1" as AttemptId };
 function begin() {
   const clock = new MemoryClock(1_000);
   const saved: string[] = [];
-  const host = { clock, report: async () => {}, saveProgress: (_: RunId, text: string) => saved.push(text), leaseExpired() {} };
+  const host = {
+    clock,
+    report: async () => {},
+    keep: () => null,
+    saveProgress: (_: RunId, text: string) => saved.push(text),
+    leaseExpired() {},
+  };
   const turn = new LiveTurn(host, ids, 60_000, () => {});
   turn.accepted();
   const say = (text: string) => turn.take({ type: "progress", text });

@@ -78,7 +78,12 @@ export const PublicCommand = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("thread.fork"), threadId: ThreadId, at: ForkPoint, title: Title.optional() }),
   z.strictObject({ type: z.literal("thread.switch"), threadId: ThreadId, provider: ProviderChoice }),
   z.strictObject({ type: z.literal("thread.merge_back"), threadId: ThreadId, into: ThreadId.optional() }),
-  z.strictObject({ type: z.literal("thread.import"), import: ImportRequest }),
+  z.strictObject({
+    type: z.literal("thread.import"),
+    import: ImportRequest,
+    /** Where no `worktreePath` is named: whoever goes on with it works in a worktree of its own, made with its first run. */
+    ownWorktree: z.boolean().optional(),
+  }),
   /** Sends a thread's conversation to a linked environment as an import there. */
   z.strictObject({
     type: z.literal("thread.import_to"),

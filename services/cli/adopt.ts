@@ -54,7 +54,7 @@ export class Adopter {
   }
 
   /** `again`: also when it has grown since it was imported, or its thread was deleted. */
-  async adopt(session: Session, options: { again: boolean; provider?: ProviderChoice }): Promise<Adopted> {
+  async adopt(session: Session, options: { again: boolean; provider?: ProviderChoice; ownWorktree?: boolean }): Promise<Adopted> {
     const before = this.#threads.get(keyOf(session)) ?? [];
     const same = before.filter((thread) => thread.importedFrom?.handoffId.split("#")[0] === session.position);
     const living = same.find((thread) => thread.status !== "deleted");
@@ -63,7 +63,7 @@ export class Adopter {
     const last = older ?? this.#newest(session, true);
     if (last !== null && !options.again) return { status: older === null ? "deleted" : "grown", threadId: last.id };
     try {
-      const { threadId, created } = await this.#import(session, same.length, options.provider);
+      const { threadId, created } = await this.#import(session, same.length, options);
       // Made by another call meanwhile, or before the threads that are looked through.
       if (!created) return { status: "already", threadId };
       return { status: "imported", threadId, older: older?.id ?? null };
@@ -74,7 +74,11 @@ export class Adopter {
   }
 
   /** `deleted`: how many threads of just this were deleted; a key is never used twice. */
-  async #import(session: Session, deleted: number, provider: ProviderChoice | undefined) {
+  async #import(
+    session: Session,
+    deleted: number,
+    { provider, ownWorktree = false }: { provider?: ProviderChoice; ownWorktree?: boolean },
+  ) {
     const projectId = await this.#projectOf(session);
     const { result } = await this.#client.command(
       {
@@ -88,6 +92,7 @@ export class Adopter {
           ...(projectId !== null && { projectId }),
           ...(provider !== undefined && { provider }),
         },
+        ...(ownWorktree && { ownWorktree }),
       },
       this.#shell.commandId(`import-${shortOf(keyOf(session))}`),
     );

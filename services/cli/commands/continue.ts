@@ -33,7 +33,7 @@ export function continueCommand(): Command {
       const provider = options.with === undefined ? undefined : providerChoice(options.with);
       const session = await during("reading the session", sessionOf(shell, ref));
       const adopter = await Adopter.create(shell, client);
-      const adopted = await adopter.adopt(session, { again: true });
+      const adopted = await adopter.adopt(session, { again: true, ownWorktree: true });
       if (adopted.status === "refused") throw new CliFailure(adopted.refusal, exitOf(adopted.refusal));
       const { threadId } = adopted;
       if (!shell.json) tell(shell, session, adopted);

@@ -7,7 +7,7 @@ import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { Refused, refuse } from "../refused.ts";
 import { pointAt } from "../source-point.ts";
 import { threadFrom } from "../typed-actors.ts";
-import { blankThread, needProvider, settleProject, settleWorkspace } from "./thread-create.ts";
+import { blankThread, needProvider, ownWorkspace, settleProject, settleWorkspace } from "./thread-create.ts";
 import { queueRun } from "./thread-send.ts";
 
 type ImportAnswer = {
@@ -40,7 +40,7 @@ export const importThread: Plan<"thread.import"> = (command, context) => {
     );
   if (known === null) {
     holdImportSize(context, bytes);
-    makeImport(context, threadId, request, digest);
+    makeImport(context, threadId, request, digest, command.ownWorktree ?? false);
   }
   return { threadId, created: known === null, ...continueImport(context, threadId, request) };
 };
@@ -57,13 +57,14 @@ export function holdImportSize(context: PlanContext, bytes: number): void {
     );
 }
 
-function makeImport(context: PlanContext, threadId: ThreadId, request: ImportRequest, digest: string): void {
+function makeImport(context: PlanContext, threadId: ThreadId, request: ImportRequest, digest: string, ownWorktree: boolean): void {
   const cap = modeCap(context, "threadImport");
   const modes = settleModes(request, context.settings.modes, cap);
   const projectId = settleProject(context, request.projectId);
+  const unnamed = ownWorktree ? ownWorkspace(context, { projectId }) : ({ strategy: "root" } as const);
   const workspace =
     request.worktreePath === undefined
-      ? ({ strategy: "root" } as const)
+      ? unnamed
       : settleWorkspace(context, projectId, { strategy: "existing", path: request.worktreePath });
   const checkpointId = context.uow.ids.next("checkpoint");
   context.uow.create(threadId, {

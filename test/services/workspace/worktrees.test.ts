@@ -61,3 +61,19 @@ test("a thread of one's own works in the project's folder", async () => {
   expect(read(repository, "rope.txt")).toBe("mine");
   expect(worktreesOf(repository)).toEqual([]);
 });
+
+test("an import that asks for it is gone on with in a worktree of its own", async () => {
+  const { env, repository, projectId } = await startInRepository({ prepare: makeDirty });
+  const before = stateOf(repository);
+  const imported = {
+    handoffId: "h1",
+    sourceEnvironmentId: "elsewhere",
+    sourceThreadId: "s1",
+    projectId,
+    messages: [{ role: "user" as const, text: "remember the rope" }],
+  };
+  const { threadId } = await env.send({ type: "thread.import", import: imported, ownWorktree: true });
+  await env.say(threadId, "write rope.txt imported");
+  expect(read(worktreeOf(env, threadId), "rope.txt")).toBe("imported");
+  expect(stateOf(repository)).toEqual(before);
+});

@@ -1,19 +1,18 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../schemas/command.ts";
-import { type EnvironmentConfig, ProviderConfig } from "../schemas/config.ts";
+import type { EnvironmentConfig } from "../schemas/config.ts";
 import type { EffectId, RunId } from "../schemas/ids.ts";
 import { refusal } from "../schemas/refusal.ts";
+import { configuredAdapters } from "./adapters.ts";
 import { mayRepeatNote } from "./context/headers.ts";
 import { prepareRun } from "./context/prepare-run.ts";
 import { createTokenCounter, type TokenCounter } from "./context/tokens.ts";
 import { startLinks } from "./linking.ts";
 import { loadOrCreateKeys } from "./links/keys.ts";
 import { ThreadTokens } from "./mcp/thread-tokens.ts";
-import { createCodexAdapter } from "./providers/codex/adapter.ts";
 import type { ProviderAdapter } from "./providers/contract.ts";
 import { ProviderHost } from "./providers/host.ts";
-import { createScriptedAdapter } from "./providers/scripted/adapter.ts";
 import { withThreadTools } from "./providers/thread-tools.ts";
 import { loadOrCreateConfig } from "./runtime/config-file.ts";
 import { Dispatcher } from "./runtime/dispatcher.ts";
@@ -117,7 +116,7 @@ async function compose(
   const keys = loadOrCreateKeys(dir);
   if (!keys.ok)
     throw new CommandRefused(refusal("orchestration_error", `keys_${keys.failure.reason}`, keys.failure.message, keys.failure.hint));
-  const adapters = new Map([...Object.entries(makeAdapters(config, dir, options.adapters)), ...Object.entries(options.adapters ?? {})]);
+  const adapters = new Map([...configuredAdapters(config, dir, options.adapters), ...Object.entries(options.adapters ?? {})]);
   const settings = new Settings(config, [...adapters.keys()]);
 
   const scratch = await scratchFolder(dir, store, ids, clock);
@@ -279,21 +278,6 @@ async function compose(
       store.close();
     },
   };
-}
-
-function makeAdapters(config: EnvironmentConfig, dir: string, given: EnvironmentOptions["adapters"]): Record<string, ProviderAdapter> {
-  const made: Record<string, ProviderAdapter> = {};
-  for (const [instance, raw] of Object.entries(config.providers)) {
-    if (given?.[instance] !== undefined) continue;
-    const provider = ProviderConfig.parse(raw);
-    const stateDir = join(dir, "providers", instance);
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    made[instance] =
-      provider.kind === "scripted"
-        ? createScriptedAdapter({ instance, config: provider, stateDir, baseDir: dir })
-        : createCodexAdapter({ instance, config: provider, stateDir });
-  }
-  return made;
 }
 
 function startsIn(batch: CommitBatch): ReadonlySet<EffectId> {

@@ -1,3 +1,4 @@
+import type { ThreadId } from "../../schemas/ids.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import type { Store } from "./ports/store.ts";
 
@@ -6,3 +7,7 @@ export function folderOf(store: Pick<Store, "project">, thread: Pick<AppThread, 
   const { workspace } = thread;
   return workspace.strategy === "root" ? (store.project(thread.projectId)?.path ?? "") : (workspace.path ?? "");
 }
+
+/** What a thread's own worktree, and its refs in a repository, are named by. */
+export const folderName = (threadId: ThreadId): string => threadId.slice("thread:".length).replace(/^import:/, "import-");
+export const threadOf = (name: string): ThreadId => `thread:${name.replace(/^import-/, "import:")}` as ThreadId;

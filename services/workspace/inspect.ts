@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AppThread } from "../../schemas/thread.ts";
+import { threadOf } from "../runtime/folders.ts";
 import type { WorkspaceFinding, WorkspaceReport, WorktreeUse } from "../runtime/ports/workspaces.ts";
 import { asThread, threadFrom } from "../runtime/typed-actors.ts";
 import { gitText } from "./git.ts";
-import { threadOf } from "./refs.ts";
 import { isWorktree, type Setting } from "./setting.ts";
 
 /** Files that are counted in one worktree at most. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { EnvironmentId, RunId, ThreadId } from "../../schemas/ids.ts";
+import { folderName } from "../runtime/folders.ts";
 import { git, gitText } from "./git.ts";
 import { unlocking } from "./locks.ts";
 
@@ -42,9 +43,6 @@ export class Refs {
 /** `thread` is the name of {@link folderName}; `of` the uuid of a run, or `base`. */
 export type PrivateRef = { ref: string; commit: string; thread: string; of: string };
 
-/** What a thread's worktree and refs are named by. */
-export const folderName = (threadId: ThreadId): string => threadId.slice("thread:".length).replace(/^import:/, "import-");
-export const threadOf = (name: string): ThreadId => `thread:${name.replace(/^import-/, "import:")}` as ThreadId;
 const plain = (id: string): string => id.slice(id.indexOf(":") + 1);
 
 export async function setRef(repository: string, ref: string, commit: string): Promise<void> {

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { EnvironmentId, ThreadId } from "../../schemas/ids.ts";
+import { folderName } from "../runtime/folders.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
-import { folderName, Refs } from "./refs.ts";
+import { Refs } from "./refs.ts";
 
 /** Where an environment keeps worktrees, and how it is named in repositories. */
 export type Setting = {

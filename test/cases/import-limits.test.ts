@@ -146,8 +146,6 @@ test("a worktree of the project is where the import works, by its real path", as
     expect(env.threads.get(threadId)).toMatchObject({ projectId, workspace: { strategy: "existing", path: real } });
     await env.ended(runId);
     expect(env.inputs("p1").at(-1)?.cwd).toBe(real);
-    // Two threads never share a worktree.
-    await env.send({ type: "thread.delete", threadId });
   }
 });
 

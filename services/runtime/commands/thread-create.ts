@@ -1,10 +1,12 @@
+import { basename } from "node:path";
 import type { ProjectId, ThreadId } from "../../../schemas/ids.ts";
 import type { ProviderChoice } from "../../../schemas/provider.ts";
 import type { AppThread, ThreadInput, Workspace, WorkspaceWish } from "../../../schemas/thread.ts";
 import { createdBy, modeCap, originOf, settleModes } from "../access.ts";
+import { threadOf } from "../folders.ts";
 import type { Plan, PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import { asThread } from "../typed-actors.ts";
+import { threadFrom } from "../typed-actors.ts";
 
 export const createThread: Plan<"thread.create"> = (command, context) => {
   if (context.caller.kind === "link")
@@ -67,23 +69,22 @@ export function settleWorkspace(context: PlanContext, projectId: ProjectId, want
       `${wanted.path} is not a worktree of the project`,
       projectFacts == null ? "Name the project it belongs to." : `Its worktrees are: ${projectFacts.worktrees.join(", ")}`,
     );
-  const holder = wantedFacts.real === project?.path ? undefined : holderOf(context, wantedFacts.real);
-  if (holder !== undefined)
+  const holder = holderOf(context, wantedFacts.real);
+  if (holder !== null)
     refuse(
       "invalid_request",
       "worktree_taken",
-      `${wantedFacts.real} is the worktree of ${holder.id}`,
-      "Two threads never share one: send to that thread, or fork it.",
+      `${wantedFacts.real} was made for ${holder.id}`,
+      "It goes with that thread: send to it, or fork it.",
       { threadId: holder.id },
     );
   return { strategy: "existing", path: wantedFacts.real };
 }
 
-function holderOf(context: PlanContext, path: string): AppThread | undefined {
-  return context.overlay
-    .actorsBy({ kind: "thread", statuses: ["idle", "running"] })
-    .map(asThread)
-    .find((t) => t.workspace.strategy !== "root" && t.workspace.path === path);
+/** The thread for which a worktree was made; it is called after it. One that a person made may be shared, at their word. */
+function holderOf(context: PlanContext, path: string): AppThread | null {
+  const thread = threadFrom(context.overlay, threadOf(basename(path)));
+  return thread?.workspace.strategy === "worktree" && thread.workspace.path === path && thread.status !== "deleted" ? thread : null;
 }
 
 /**

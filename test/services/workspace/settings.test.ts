@@ -63,23 +63,20 @@ test("only a person says what runs in new worktrees, and no pattern leads out of
     expect(await configure({ carry: [pattern] })).toMatchObject({ ok: false, refusal: { code: "invalid_request" } });
 });
 
-test("a thread may be given a worktree that is there, but not one that another thread has", async () => {
+test("a thread may be given a worktree that is there, but not one that was made for another thread", async () => {
   const { env, repository, projectId } = await startInRepository();
   const side = join(env.dir, "side");
   git(repository, "worktree", "add", "-q", "--detach", side);
   const workspace = { strategy: "existing", path: side };
   const first = await env.newThread({ projectId, workspace });
   await env.say(first, "hello");
-  expect(await env.dispatch({ type: "thread.create", projectId, workspace })).toMatchObject({
-    ok: false,
-    refusal: { reason: "worktree_taken", details: { threadId: first } },
-  });
+  expect(await env.dispatch({ type: "thread.create", projectId, workspace })).toMatchObject({ ok: true });
   const target = await fork(env, first);
   await env.say(target, "hello");
   const own = { strategy: "existing", path: worktreeOf(env, target) };
   expect(await env.dispatch({ type: "thread.create", projectId, workspace: own })).toMatchObject({
     ok: false,
-    refusal: { reason: "worktree_taken" },
+    refusal: { reason: "worktree_taken", details: { threadId: target } },
   });
 });
 

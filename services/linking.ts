@@ -20,7 +20,6 @@ export async function startLinks(
 ): Promise<LinkService | null> {
   const { links, nats } = settings.config;
   if (links.length === 0) return null;
-  for (const { name, peer } of links) needUsableKey(keys, name, peer.publicKey);
   const transport =
     given ??
     (nats === null
@@ -36,6 +35,7 @@ export async function startLinks(
     log.warn({}, "links are configured, but no NATS server: nothing will be sent until config.json names one");
     return null;
   }
+  for (const { name, peer } of links) needUsableKey(keys, name, peer.publicKey);
   const service = createLinkService({ environmentId: settings.environmentId, keys, links, transport, ledger, clock, logger: log });
   await service.start();
   return service;

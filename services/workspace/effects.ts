@@ -63,6 +63,12 @@ export function workspaceEffects(setting: Setting, report: Report) {
     },
   };
   const remove: EffectHandler<"workspace.remove"> = {
+    /** Without a worktree and a repository there is nothing that could be left. */
+    now({ threadId }, decided) {
+      const thread = threadFrom(decided, threadId);
+      const hasNothing = thread?.workspace.strategy === "root" && decided.project(thread.projectId)?.repository === null;
+      return hasNothing ? [] : null;
+    },
     async run({ threadId, discardWork }, effectId) {
       const thread = threadFrom(setting.store, threadId);
       const note = thread?.status === "deleted" ? await removeWorkspace(setting, thread, discardWork) : "";

@@ -164,7 +164,8 @@ async function freePort(): Promise<number> {
 
 test("a link whose pinned key is no key that can be used is refused by its name, and nothing is started", async () => {
   const peer = { environmentId: "env:01a22d31-9dc2-7749-a2be-2bb293e1a299", publicKey: Buffer.alloc(32).toString("base64url") };
-  const box = world(config({ links: [{ id: "link:01a22d31-9dc2-7749-a2be-2bb293e1a290", name: "attic", peer, grants: [] }] }));
+  const link = { id: "link:01a22d31-9dc2-7749-a2be-2bb293e1a290", name: "attic", peer, grants: [] };
+  const box = world(config({ nats: { url: `nats://127.0.0.1:${await freePort()}` }, links: [link] }));
   const up = await box.run("--json", "up");
   expect(up).toMatchObject({ code: 2, json: { refusal: { reason: "peer_key_unusable", message: expect.stringContaining("attic") } } });
   expect(existsSync(join(box.dir, "ropewalk.sock"))).toBe(false);

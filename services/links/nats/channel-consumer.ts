@@ -19,6 +19,10 @@ const batchBytes = 8 * 1024 * 1024;
 /** Unacknowledged messages that the server lets us have: with the largest inline message, what is held in memory at most. */
 const pending = 256;
 
+/** How soon, and how often, a purge that came before its acknowledgements is done again. */
+const purgeAgainMs = 50;
+const purgeTries = 20;
+
 /** Delivered and not acknowledged for so long: the server gives it again. */
 const ackWaitMs = 15_000;
 
@@ -38,6 +42,7 @@ export class ChannelConsumer {
   #wake: () => void = () => {};
   #stopped = false;
   #acked = { messages: 0, bytes: 0 };
+  #lastAcked = 0;
   readonly #worker: Promise<void>;
 
   constructor(stream: ChannelStream, handle: (batch: Uint8Array[]) => Promise<void>, clock: Clock, purgeBytes: number) {
@@ -178,6 +183,7 @@ export class ChannelConsumer {
         message.ack();
         this.#acked.messages += 1;
         this.#acked.bytes += message.data.length;
+        this.#lastAcked = message.seq;
       }
       this.#purge();
     }
@@ -198,11 +204,24 @@ export class ChannelConsumer {
     const session = this.#session;
     if (session === null || !session.live || (this.#acked.messages < 1_024 && this.#acked.bytes < this.#purgeBytes)) return;
     this.#acked = { messages: 0, bytes: 0 };
-    session.jsm.consumers
-      .info(this.stream.name, durableName)
-      .then(({ ack_floor }) => session.jsm.streams.purge(this.stream.name, { seq: ack_floor.stream_seq + 1 }))
-      .catch(() => {
+    void this.#purgeTo(session, this.#lastAcked);
+  }
+
+  /**
+   * Purges what the server knows to be acknowledged, until that is all up to `seq`: it may hear of the last acknowledgements
+   * after it is asked, and a channel that stays full gives nothing more to acknowledge.
+   */
+  async #purgeTo(session: NatsSession, seq: number): Promise<void> {
+    for (let tries = 0; tries < purgeTries && this.#current(session); tries += 1) {
+      try {
+        const { ack_floor } = await session.jsm.consumers.info(this.stream.name, durableName);
+        await session.jsm.streams.purge(this.stream.name, { seq: ack_floor.stream_seq + 1 });
+        if (ack_floor.stream_seq >= seq) return;
+      } catch {
         // The next one purges more.
-      });
+        return;
+      }
+      await new Promise<void>((resolve) => this.#clock.after(purgeAgainMs, resolve));
+    }
   }
 }

@@ -28,6 +28,7 @@ import type { LinkTransport } from "./runtime/ports/link-transport.ts";
 import { type CommitBatch, type Store, StoreFailure } from "./runtime/ports/store.ts";
 import { durableActorRef } from "./runtime/reads/actor-ref.ts";
 import { Commits } from "./runtime/reads/commits.ts";
+import { healthReads } from "./runtime/reads/health.ts";
 import { linkReads } from "./runtime/reads/links.ts";
 import { needReads } from "./runtime/reads/needs.ts";
 import { syncReads } from "./runtime/reads/sync.ts";
@@ -254,18 +255,7 @@ async function compose(
     get lastCommit() {
       return store.lastCommit;
     },
-    health: () => ({
-      environmentId: settings.environmentId,
-      dir,
-      incarnation: store.incarnation,
-      isNewIncarnation: store.previousIncarnation !== null,
-      commits: store.lastCommit,
-      counts: Object.fromEntries(
-        (["thread", "run", "transfer", "task", "link"] as const).map((kind) => [kind, store.countActors(kind)]),
-      ) as never,
-      setAside: store.setAside(),
-      effectsSetAside: store.effectsSetAside().map((e) => ({ id: e.id, kind: e.request.kind, note: e.note })),
-    }),
+    health: healthReads(store, settings.environmentId, dir),
     async close() {
       await links?.stop();
       // What is committed while it ends is for the next start: a message that waits keeps waiting.

@@ -15,6 +15,7 @@ import { type ProviderAdapter, ProviderFailure, type ProviderSession } from "./c
 import { InputLookup } from "./input-lookup.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { LiveTurn } from "./live-turn.ts";
+import { ended, outcomeUnknown, stoppedMeanwhile } from "./own-word.ts";
 import { turnInput } from "./turn-input.ts";
 import { within } from "./within.ts";
 
@@ -288,20 +289,3 @@ export class ProviderHost {
 }
 
 const noted = () => {};
-
-const outcomeUnknown = refusal(
-  "orchestration_error",
-  "outcome_unknown",
-  "nobody can say whether the provider took this message before it was given up",
-  "Send again; what it is told is marked as a possible repeat.",
-);
-const stoppedMeanwhile = refusal(
-  "orchestration_error",
-  "environment_stopped",
-  "the environment stopped while the provider worked on this",
-  "Send again to go on; the provider knows what it was told.",
-);
-
-function ended(runId: RunId, attemptId: AttemptId, ending: "interrupted") {
-  return { type: "run.ended", runId, attemptId, ending, error: null, openFailed: false, turnRef: null } as const;
-}

@@ -133,10 +133,7 @@ async function compose(
     settings,
     scratch,
     onBoundary: options.onBoundary,
-    answerNow(request, decided) {
-      if (request.kind === "workspace.remove") return placing.remove.now?.(request, decided) ?? null;
-      return request.kind === "run.prepare" ? (preparing.now?.(request, decided) ?? null) : null;
-    },
+    answerNow: (request, decided) => effects.answerNow(request, decided),
     onFatal: options.onFatal ?? (() => process.exit(1)),
     onCommitted({ commit, batch, outboxLinks }) {
       ledger.wrote(outboxLinks);

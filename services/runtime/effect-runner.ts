@@ -75,6 +75,12 @@ export class EffectRunner {
     this.take(rows.filter((row) => !started.includes(row)));
   }
 
+  /** What an effect's handler answers without the outside; null when it must be carried out (decision 0103). */
+  answerNow(request: EffectRequest, decided: Store): Command[] | null {
+    const handler = this.#handlers[request.kind] as EffectHandler<typeof request.kind>;
+    return handler.now?.(request as never, decided) ?? null;
+  }
+
   /** Takes on nothing more: what is committed from here on is left for the next start. */
   pause(): void {
     this.#stopped = true;

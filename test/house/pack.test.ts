@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { publint } from "publint";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findNatsServer } from "../../services/links/nats/server-binary.ts";
+import { npm, pack } from "../support/packed.ts";
 
 /** The package as somebody gets it: packed, installed into an empty folder beside its own Node, used. */
-const root = fileURLToPath(new URL("../../", import.meta.url));
 const needed = 24;
 const minutes = 60_000;
 
@@ -20,34 +20,13 @@ let tarball: string;
 
 beforeAll(() => {
   work = realpathSync(mkdtempSync(join(tmpdir(), "ropewalk-pack-")));
-  tarball = pack(join(work, "clone"));
+  ({ tarball, files: packed } = pack(work));
   home = join(work, "home");
   mkdirSync(home);
   writeFileSync(join(home, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
   npm(home, "install", "--no-audit", "--no-fund", "--prefer-offline", tarball, `node@${needed}`);
 }, 5 * minutes);
 afterAll(() => rmSync(work, { recursive: true, force: true }), minutes);
-
-/** npm on whatever Node the machine has: it is a user's tool, not ours. Without what the outer npm put into the environment. */
-function npm(cwd: string, ...args: string[]): string {
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(
-      ([name]) => !/^(npm_(?!config_(registry|cache|userconfig|globalconfig)$)|NODE_ENV$|VITEST)/i.test(name),
-    ),
-  );
-  return execFileSync("npm", args, { cwd, env, encoding: "utf8", timeout: 4 * minutes, stdio: ["ignore", "pipe", "pipe"] });
-}
-
-/** Packs a copy of the tree, so that no other test meets a half-built `dist/`. Returns the tarball. */
-function pack(clone: string): string {
-  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
-  for (const name of files.split("\0").filter((name) => name !== "" && existsSync(join(root, name))))
-    cpSync(join(root, name), join(clone, name));
-  symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
-  const [report] = JSON.parse(npm(clone, "pack", "--json", "--silent", "--pack-destination", work));
-  packed = report.files.map((file: { path: string }) => file.path);
-  return join(work, report.filename);
-}
 
 function consumerRuns(program: string): string {
   writeFileSync(join(home, "program.js"), program);
@@ -139,7 +118,10 @@ export const wrong: RunStatus = "finished";
 export const machine: string = transferMachine;
 `,
   );
-  const compiled = spawnSync(join(root, "node_modules", ".bin", "tsc"), ["-p", "."], { cwd: home, encoding: "utf8" });
+  const compiled = spawnSync(fileURLToPath(new URL("../../node_modules/.bin/tsc", import.meta.url)), ["-p", "."], {
+    cwd: home,
+    encoding: "utf8",
+  });
   expect(`${compiled.stdout}${compiled.stderr}`).toBe("");
   expect(compiled.status).toBe(0);
 });

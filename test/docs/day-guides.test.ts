@@ -25,6 +25,7 @@ function person(): HomeShell {
   mkdirSync(repository, { recursive: true });
   git(repository, "init");
   writeFileSync(join(repository, "rope.txt"), "one\ntwo\nthree\n");
+  writeFileSync(join(repository, "test.js"), "sleep(50)\n");
   git(repository, "add", ".");
   git(repository, "commit", "-m", "first");
   for (const [folder, { from, holding }] of Object.entries(sessions)) {
@@ -60,7 +61,7 @@ function installed(shell: HomeShell): string {
   );
 }
 
-test.each(["get-started.md"])("every command of %s answers what the page says, in the order of the page", async (page) => {
+test.each(["get-started.md", "a-day.md"])("every command of %s answers what the page says, in the order of the page", async (page) => {
   await using shell = person();
   const ids = new PageIds();
   const commands = commandsOf(page);

@@ -18,7 +18,8 @@ export function commandsOf(page: string): Shown[] {
 
 /** An answer without what comes and goes: how long something is taking, how wide columns are. */
 function plain(answer: string): string {
-  const lines = answer.replace(/\n*$/, "").split("\n");
+  const whole = answer.replace(/\n*$/, "");
+  const lines = whole === "" ? [] : whole.split("\n");
   return lines
     .filter((line) => !/^[a-z ]+ing [a-z ]+ \([\d.]+ s\)$/.test(line))
     .map((line) => `${line.replaceAll(/[ \t]+/g, " ").trimEnd()}\n`)

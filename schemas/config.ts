@@ -66,5 +66,10 @@ export const EnvironmentConfig = z.strictObject({
   defaultModes: Modes.optional(),
   /** Without: on, with what is usual. Null: off. */
   http: HttpConfig.nullable().optional(),
+  /** The log of an environment in the background: how large it grows, and how many full ones are kept. Default 8 MiB, 4. */
+  logs: z
+    .strictObject({ maxBytes: z.number().int().min(4_096).max(1_073_741_824), keep: z.number().int().min(1).max(100) })
+    .partial()
+    .optional(),
 });
 export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>;

@@ -20,6 +20,8 @@ export type ServeOptions = Pick<
   offer?: McpOffer;
   /** Told of what a person should know, e.g. that the port is another than before. */
   warn?: (facts: object, text: string) => void;
+  /** Told of what a person may want to look up later: who was let in, and whose leave was taken back. */
+  info?: (facts: object, text: string) => void;
   /** By which codes and tokens run out; default the machine's. */
   clock?: Clock;
 };
@@ -37,12 +39,12 @@ export type Served = LocalServer & {
 export async function serveEnvironment(environment: Environment, options: ServeOptions = {}): Promise<Served> {
   const loaded = loadOrCreateConfig(environment.dir);
   if (!loaded.ok) throw new CommandRefused(loaded.refusal);
-  const { onError = () => {}, warn = () => {}, clock = systemClock, http: replaced, offer, shutdown, ...given } = options;
+  const { onError = () => {}, warn = () => {}, info, clock = systemClock, http: replaced, offer, shutdown, ...given } = options;
   const http = replaced === undefined ? loaded.config.http : replaced && { ...loaded.config.http, ...replaced };
   const maxBodyBytes = given.maxBodyBytes ?? loaded.config.limits.importRequestBytes;
   // What both doors have. Ending the environment is not in it: that is for the socket.
   const api = { ...given, ...(maxBodyBytes !== undefined && { maxBodyBytes }) };
-  const oauth = new OAuth({ dir: environment.dir, environmentId: environment.id, environmentName: environment.name, clock });
+  const oauth = new OAuth({ dir: environment.dir, environmentId: environment.id, environmentName: environment.name, clock, tell: info });
 
   const [{ serveLocal }, { mcpUpgrades }] = await Promise.all([import("./http/server.ts"), import("./mcp/local.ts")]);
   const door = http === null ? null : await open(http ?? {});

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, closeSync, mkdirSync, openSync, renameSync, statSync } from "node:fs";
+import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Refusal } from "../../schemas/refusal.ts";
@@ -12,7 +12,6 @@ export type BackgroundNews =
   | { type: "failed"; refusal: Refusal; exit: ExitCode };
 
 const startMs = 60_000;
-const maxLogBytes = 16 * 1024 * 1024;
 
 export const logFile = (dir: string): string => join(dir, "ropewalk.log");
 
@@ -81,12 +80,11 @@ function firstNews(dir: string, child: ChildProcess): Promise<BackgroundNews> {
   });
 }
 
-/** The log, opened for appending by its owner alone. One that has grown large makes room, and is kept once as `ropewalk.log.1`. */
+/** The log, opened for appending by its owner alone; what is written to standard error lands in it. Its own process rotates it. */
 function openLog(dir: string): number {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = logFile(dir);
-    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > maxLogBytes) renameSync(path, `${path}.1`);
     const log = openSync(path, "a", 0o600);
     chmodSync(path, 0o600);
     return log;

@@ -9,6 +9,8 @@ import { Secrets } from "./secret.ts";
 
 export type Registration = { program: string; redirectUris: string[] };
 export type Issued = { token: string; name: string; lifetimeMs: number };
+/** Is told when a program is let in and when that is taken back, for the log. */
+type Tell = (facts: object, text: string) => void;
 type ClientCaller = Extract<Caller, { kind: "client" }>;
 
 /**
@@ -22,12 +24,14 @@ export class Clients {
   readonly #clients = new Map<ClientId, StoredClient>();
   readonly #tokens = new Map<string, { client: StoredClient; token: StoredToken }>();
   readonly #onRevoked = new Set<() => void>();
+  readonly #tell: Tell;
   #writtenAt: number;
   #isBehind = false;
 
   /** Throws CommandRefused when the folder's file cannot be used. */
-  constructor(dir: string, environmentId: EnvironmentId, clock: Clock) {
+  constructor(dir: string, environmentId: EnvironmentId, clock: Clock, tell: Tell = () => {}) {
     this.#dir = dir;
+    this.#tell = tell;
     this.#clock = clock;
     this.#secrets = new Secrets("rwc_", environmentId);
     this.#writtenAt = clock.now();
@@ -58,6 +62,10 @@ export class Clients {
       client.name = grant.name ?? client.program;
       client.tokens = [...client.tokens, token].slice(-oauthLimits.tokensPerClient);
     });
+    this.#tell(
+      { clientId: id, name: client.name, program: client.program, resources, grant, expiresAt: token.expiresAt },
+      "program let in",
+    );
     return { token: text, name: kept.name, lifetimeMs: oauthLimits.tokenMs };
   }
 
@@ -92,7 +100,7 @@ export class Clients {
   revoke(id: ClientId): boolean {
     const client = this.#clients.get(id);
     if (client === undefined || client.tokens.length === 0) return false;
-    this.#takeBack(() => {
+    this.#takeBack(client, () => {
       client.tokens = [];
     });
     return true;
@@ -108,7 +116,7 @@ export class Clients {
   revokeNamed(id: ClientId, name: string): void {
     const client = this.#clients.get(id);
     if (client === undefined) return;
-    this.#takeBack(() => {
+    this.#takeBack(client, () => {
       client.tokens = client.tokens.filter((token) => token.name !== name);
     });
   }
@@ -131,8 +139,10 @@ export class Clients {
   }
 
   /** What is taken back is so at once, also where it cannot be written; that it would be back after a restart is thrown. */
-  #takeBack(change: () => void): void {
+  #takeBack(client: StoredClient, change: () => void): void {
+    const { id, name, program, tokens } = client;
     change();
+    this.#tell({ clientId: id, name, program, tokens: tokens.length - client.tokens.length }, "program revoked");
     this.#index();
     for (const listener of this.#onRevoked) listener();
     this.#makeRoom();

@@ -17,6 +17,8 @@ export type OAuthOptions = {
   /** What the page calls the environment. */
   environmentName: string;
   clock: Clock;
+  /** Told when a program is let in, and when that is taken back. */
+  tell?: ((facts: object, text: string) => void) | undefined;
 };
 
 /** What a program may do when nobody says otherwise: everything but changing what the environment itself has. */
@@ -33,9 +35,9 @@ export class OAuth {
   readonly tokenRequests: RateLimit;
 
   /** Throws CommandRefused when `clients.json` cannot be used. */
-  constructor({ dir, environmentId, environmentName, clock }: OAuthOptions) {
+  constructor({ dir, environmentId, environmentName, clock, tell }: OAuthOptions) {
     this.environmentName = environmentName;
-    this.clients = new Clients(dir, environmentId, clock);
+    this.clients = new Clients(dir, environmentId, clock, tell);
     this.pairing = new PairingCodes(environmentId, clock);
     this.codes = new AuthorizationCodes(environmentId, clock);
     this.guesses = new RateLimit(clock, guessRate);

@@ -1,7 +1,8 @@
 import { Command, Option } from "commander";
-import type { HttpConfig } from "../../../schemas/config.ts";
+import type { EnvironmentConfig, HttpConfig } from "../../../schemas/config.ts";
 import { EnvironmentUnreachable } from "../../http/client/failures.ts";
 import { connectLocal } from "../../http/client.ts";
+import { loadOrCreateConfig } from "../../runtime/config-file.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
 import { type BackgroundNews, logFile, startBackground } from "../background.ts";
 import { type ExitCode, exitCode } from "../exit-codes.ts";
@@ -88,14 +89,27 @@ async function inBackground(shell: Shell, http: Http): Promise<ExitCode> {
   const { openLog } = await import("../log.ts");
   const log = openLog(logFile(shell.dir));
   try {
-    await serveUntilStopped(shell.dir, http, log, (_, { socket, url }) => void tell({ type: "ready", pid: process.pid, socket, url }));
+    await serveUntilStopped(
+      shell.dir,
+      http,
+      log,
+      (_, { socket, url }) => void tell({ type: "ready", pid: process.pid, socket, url }),
+      () => log.bound(logBounds(shell.dir)),
+    );
     return exitCode.ok;
   } catch (error) {
     const { refusal, exit } = failureOf(error);
-    log.warn({ refusal }, refusal.message);
+    // Whoever has the folder may be emptying its log just now.
+    if (refusal.reason !== "store_locked") log.warn({ refusal }, refusal.message);
     await tell({ type: "failed", refusal, exit });
     return exit;
   }
+}
+
+/** As `config.json` has them: the environment that is served has just read it. */
+function logBounds(dir: string): EnvironmentConfig["logs"] {
+  const loaded = loadOrCreateConfig(dir);
+  return loaded.ok ? loaded.config.logs : {};
 }
 
 /** Serves an environment until a signal, or somebody over its socket, ends it; then closes it cleanly. */
@@ -104,6 +118,8 @@ async function serveUntilStopped(
   http: Http,
   log: ReturnType<typeof wordLog>,
   onReady: (environment: Environment, where: Where) => void,
+  /** The folder is this process's. */
+  onOpened: () => void = () => {},
 ): Promise<void> {
   const stop = new AbortController();
   const byHand = stopOnSignals(stop);
@@ -111,10 +127,12 @@ async function serveUntilStopped(
     const [{ createEnvironment }, { serveEnvironment }] = await Promise.all([import("../../environment.ts"), import("../../serving.ts")]);
     const environment = await createEnvironment({ dir, log });
     try {
+      onOpened();
       const server = await serveEnvironment(environment, {
         ...(http !== undefined && { http }),
         shutdown: () => stop.abort("asked to"),
         warn: (facts, text) => log.warn(facts, text),
+        info: (facts, text) => log.info(facts, text),
         onError: (error) => log.warn({ error: error.stack }, `a request failed: ${error.message}`),
       });
       log.info({ dir: environment.dir, socket: server.socket, url: server.url, pid: process.pid }, "up");

@@ -1,6 +1,7 @@
 import { assign, enqueueActions, setup } from "xstate";
 import type { Emission } from "../schemas/emission.ts";
 import type { ThreadCreated, ThreadEvent } from "../schemas/events/thread.ts";
+import type { Refusal } from "../schemas/refusal.ts";
 import type { ThreadContext } from "../schemas/thread.ts";
 
 type Ended = Extract<ThreadEvent, { type: "thread.run_ended" }>;
@@ -22,6 +23,14 @@ function resultNews(context: ThreadContext, event: Ended): Emission[] {
     : [{ type: "link.notice", to: environmentId, notice: { kind: "task.result", taskId, ...news } }];
 }
 
+/** What a child's deletion tells its parent of the run that it ended. */
+const deletedError: Refusal = {
+  code: "orchestration_error",
+  reason: "thread_deleted",
+  message: "the subagent's thread was deleted",
+  hint: "Spawn another one if this is still needed.",
+};
+
 /** A conversation (contract §2): which run has its turn, who waits, what it was last served by, what is stable. */
 export const threadMachine = setup({
   types: {
@@ -35,6 +44,7 @@ export const threadMachine = setup({
       event.type === "thread.run_ended" && event.runId === context.activeRunId && context.queue.length === 0,
     activeEnded: ({ context, event }) => event.type === "thread.run_ended" && event.runId === context.activeRunId,
     queuedEnded: ({ context, event }) => event.type === "thread.run_ended" && context.queue.includes(event.runId),
+    stops: ({ event }) => event.type === "thread.deleted" && event.stop === true,
     isActive: ({ context, event }) => "runId" in event && event.runId === context.activeRunId,
     hasUndone: ({ context }) => context.undone != null,
     isRestoring: ({ context, event }) => event.type === "thread.files_restored" && context.restoring?.keepAs === event.keepAs,
@@ -124,6 +134,27 @@ export const threadMachine = setup({
         request: { kind: "workspace.remove", policy: "repeatable", threadId: context.id, discardWork: event.discardWork ?? false },
       });
     }),
+    /** What waits first, the last of it before the others, so that none gets its turn in between. */
+    stopRuns: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "thread.deleted") return;
+      enqueue.assign({ discardWork: event.discardWork ?? false });
+      const runs = [...context.queue].reverse();
+      for (const to of context.activeRunId === null ? runs : [...runs, context.activeRunId])
+        enqueue.emit({ type: "tell", to, event: { type: "run.interrupt_requested", reason: "its thread was deleted" } });
+    }),
+    tellDeleted: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "thread.run_ended") return;
+      const error = event.error ?? (event.ending === "interrupted" ? deletedError : null);
+      for (const news of resultNews(context, { ...event, error })) enqueue.emit(news);
+    }),
+    /** Its folder was its agent's until now. */
+    comeToRest: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign({ activeRunId: null, discardWork: undefined });
+      enqueue.emit({
+        type: "effect",
+        request: { kind: "workspace.remove", policy: "repeatable", threadId: context.id, discardWork: context.discardWork ?? false },
+      });
+    }),
     setModes: assign(({ event }) => (event.type === "thread.modes_set" ? { modes: event.modes } : {})),
     mark: assign(({ context, event }) => (event.type === "thread.marked" ? { marks: { ...context.marks, [event.mark]: event.at } } : {})),
     unmark: assign(({ context, event }) => {
@@ -183,10 +214,17 @@ export const threadMachine = setup({
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
         "thread.placed": { actions: "place" },
         "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
+        "thread.deleted": { guard: "stops", target: "deleted", actions: "stopRuns" },
       },
     },
     deleted: {
       on: {
+        // What it was deleted in the middle of comes to its end, and is told like any other end.
+        "thread.run_ended": [
+          { guard: "activeEnded", actions: ["tellDeleted", "comeToRest"] },
+          { guard: "queuedEnded", actions: ["tellDeleted", "unqueue"] },
+        ],
+        "thread.run_accepted": {},
         // A child's answer may still be on its way when its parent is deleted.
         "thread.result_arrived": {},
         "thread.task_attached": {},

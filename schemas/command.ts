@@ -117,6 +117,8 @@ export const PublicCommand = z.discriminatedUnion("type", [
     keepForks: z.boolean().optional(),
     /** Also when its own worktree holds work that is nowhere else. */
     discardWork: z.boolean().optional(),
+    /** Stops first what runs and waits in it, and its open subagents, depth first. */
+    stop: z.boolean().optional(),
   }),
   z.strictObject({ type: z.literal("run.answer"), runId: RunId, requestId: Text.min(1), answer: Text.min(1).max(limits.messageChars) }),
   z.strictObject({

@@ -34,8 +34,13 @@ export const commandResults = {
   /** `workspace`: whether the thread's own worktree goes back too. */
   "thread.undo": z.object({ ...undone, to: RunId.nullable() }),
   "thread.redo": z.object(undone),
-  /** `keptFor`: forks for which its history stays readable. */
-  "thread.delete": z.object({ threadId: ThreadId, keptFor: z.array(ThreadId) }),
+  /** `keptFor`: forks for which its history stays readable; the others: what was stopped. */
+  "thread.delete": z.object({
+    threadId: ThreadId,
+    keptFor: z.array(ThreadId),
+    runIds: z.array(RunId),
+    cancelledTasks: z.array(TaskId),
+  }),
   "run.answer": z.object({ runId: RunId }),
   "task.spawn": z.object({
     taskId: TaskId,

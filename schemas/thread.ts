@@ -110,6 +110,8 @@ export const ThreadContext = z.object({
   restoring: Restoring.nullable().optional(),
   /** True once an agent of this thread has spawned a task: results then wake it when it is idle (decision 30). */
   wakesOnResult: z.boolean(),
+  /** Set on a thread that was deleted while it ran, until that run has ended: whether its worktree goes with work in it. */
+  discardWork: z.boolean().optional(),
   /** When each mark was set; absent is unmarked. */
   marks: z.partialRecord(ThreadMark, Timestamp),
   createdBy: z.enum(["user", "agent", "system"]),

@@ -55,7 +55,8 @@ export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.rollback_undone"), restoring: Restoring.nullable(), ...stamp }),
   /** Its worktree holds what it should. */
   z.object({ type: z.literal("thread.files_restored"), keepAs: Text, ...stamp }),
-  z.object({ type: z.literal("thread.deleted"), discardWork: z.boolean().optional(), ...stamp }),
+  /** `stop`: what it runs and what waits in it is interrupted with it; without, a running thread cannot be deleted. */
+  z.object({ type: z.literal("thread.deleted"), discardWork: z.boolean().optional(), stop: z.boolean().optional(), ...stamp }),
 ]);
 export type ThreadCreated = z.infer<typeof ThreadCreated>;
 export type ThreadEvent = z.infer<typeof ThreadEvent>;

@@ -56,6 +56,9 @@ export function workspaceEffects(setting: Setting, report: Report) {
       const made = await setting.alone(path, () => makeAndRestore(setting, thread, abort.signal)).finally(() => making.delete(runId));
       // Stopped with the environment: its next start makes it.
       if (isStopping) return;
+      // Its thread was deleted while this was made, perhaps after what it had was removed.
+      const now = threadFrom(setting.store, thread.id);
+      if (now?.status === "deleted") await removeWorkspace(setting, now, false);
       const receipt = made.ok
         ? await report({ type: "run.placed", runId, attemptId, workspace: made.workspace, restored: made.restored }, [effectId])
         : await report({ type: "run.unprepared", runId, attemptId, error: made.refusal, failed: [] }, [effectId]);

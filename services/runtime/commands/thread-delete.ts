@@ -1,52 +1,68 @@
+import type { TaskId } from "../../../schemas/ids.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { mayChange } from "../access.ts";
-import { needThread, type Plan, type PlanContext } from "../plan.ts";
+import { forksThatNeed } from "../dependents.ts";
+import { type CommandOf, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import { asThread, openTasksOf } from "../typed-actors.ts";
+import { openTasksOf } from "../typed-actors.ts";
+import { cancelTasksOf } from "./thread-interrupt.ts";
 
-/** Deletes a thread. Forks that depend on it keep what they inherit, by a person's word (decision 39). */
+/**
+ * Deletes a thread. Forks that depend on it keep what they inherit, by a person's word (decision 39); what runs in it and
+ * below it is stopped in the same commit, by another (decision 0110).
+ */
 export const deleteThread: Plan<"thread.delete"> = (command, context) => {
   const thread = needThread(context, command.threadId);
   mayChange(context, thread);
+  const { discardWork = false, stop = false } = command;
+  if (!stop) holdRunning(context, thread);
+  const forks = holdForks(context, thread, command);
+  if (!discardWork) holdWork(context, thread);
+  const cancelledTasks: TaskId[] = cancelTasksOf(context, thread.id, "its parent was deleted", null);
+  const runIds = [...thread.queue, ...(thread.activeRunId === null ? [] : [thread.activeRunId])];
+  context.uow.tell({ to: thread.id, event: { type: "thread.deleted", discardWork, ...(stop && { stop }) } });
+  return { threadId: thread.id, keptFor: forks.map((t) => t.id), runIds, cancelledTasks };
+};
+
+function holdRunning(context: PlanContext, thread: AppThread): void {
   if (thread.status === "running")
-    refuse("invalid_request", "thread_running", `${thread.id} has a run under way`, `Stop it first: ropewalk stop ${thread.id}`);
+    refuse(
+      "invalid_request",
+      "thread_running",
+      `${thread.id} has a run under way`,
+      `Stop it first: ropewalk stop ${thread.id}, or say --stop.`,
+    );
   const open = openTasksOf(context.overlay, thread.id);
-  if (open.length > 0)
-    refuse("invalid_request", "open_tasks", `${open.length} of its subagents are still open`, "Cancel or dismiss them first.", {
-      tasks: open.map((t) => t.id),
-    });
-  const forks = context.overlay
-    .actorsBy({ kind: "thread", owner: thread.id })
-    .map(asThread)
-    .filter((t) => t.status !== "deleted" && t.lineage.relationshipToParent === "fork");
-  if (forks.length > 0 && command.keepForks !== true)
+  if (open.length === 0) return;
+  const hint = "Cancel or dismiss them first, or say --stop: then they are cancelled, depth first.";
+  refuse("invalid_request", "open_tasks", `${open.length} of its subagents are still open`, hint, { tasks: open.map((t) => t.id) });
+}
+
+function holdForks(context: PlanContext, thread: AppThread, { keepForks = false }: CommandOf<"thread.delete">): AppThread[] {
+  const forks = forksThatNeed(context.overlay, thread.id);
+  if (forks.length > 0 && !keepForks)
     refuse(
       "invalid_request",
       "has_forks",
-      `${forks.length} forks show its history`,
+      forks.length === 1 ? "1 fork shows its history" : `${forks.length} forks show its history`,
       "Delete them first, or say --keep-forks: then what they need of it stays readable to them.",
-      {
-        forks: forks.map((t) => t.id),
-      },
+      { forks: forks.map((t) => t.id) },
     );
-  const { discardWork = false } = command;
-  if (!discardWork) holdWork(context, thread);
-  context.uow.tell({ to: thread.id, event: { type: "thread.deleted", discardWork } });
-  return { threadId: thread.id, keptFor: forks.map((t) => t.id) };
+  return forks;
+}
 
-  /** A worktree never goes with work that is nowhere else, unless somebody says so (decision 38). */
-  function holdWork(context: PlanContext, thread: AppThread): void {
-    const path = thread.workspace.strategy === "worktree" ? thread.workspace.path : null;
-    const unsaved = path === null ? null : context.facts.get(path)?.unsaved;
-    if (path === null || unsaved == null) return;
-    const { count, commits, unknown, files } = unsaved;
-    const what = [...(count > 0 ? [`${count} changed files`] : []), ...(commits > 0 ? [`${commits} commits that no branch has`] : [])];
-    refuse(
-      "invalid_request",
-      "uncommitted_work",
-      unknown === undefined ? `${path} holds ${what.join(" and ")}` : `whether ${path} holds work cannot be said: ${unknown}`,
-      "Commit it to a branch there, or say --discard-work: then it is gone.",
-      { path, files, count, commits },
-    );
-  }
-};
+/** A worktree never goes with work that is nowhere else, unless somebody says so (decision 38). */
+function holdWork(context: PlanContext, thread: AppThread): void {
+  const path = thread.workspace.strategy === "worktree" ? thread.workspace.path : null;
+  const unsaved = path === null ? null : context.facts.get(path)?.unsaved;
+  if (path === null || unsaved == null) return;
+  const { count, commits, unknown, files } = unsaved;
+  const what = [...(count > 0 ? [`${count} changed files`] : []), ...(commits > 0 ? [`${commits} commits that no branch has`] : [])];
+  refuse(
+    "invalid_request",
+    "uncommitted_work",
+    unknown === undefined ? `${path} holds ${what.join(" and ")}` : `whether ${path} holds work cannot be said: ${unknown}`,
+    "Commit it to a branch there, or say --discard-work: then it is gone.",
+    { path, files, count, commits },
+  );
+}

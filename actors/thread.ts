@@ -124,6 +124,9 @@ export const threadMachine = setup({
       if (!("restoring" in event) || event.restoring === null) return;
       enqueue.emit({ type: "effect", request: { kind: "workspace.restore", policy: "repeatable", threadId: context.id } });
     }),
+    relocate: assign(({ context, event }) =>
+      event.type === "thread.relocated" ? { workspace: event.workspace, restoring: context.restoring ?? event.restoring } : {},
+    ),
     filesRestored: assign({ restoring: null }),
     place: assign(({ event }) => (event.type === "thread.placed" ? { workspace: event.workspace } : {})),
     /** Whatever it has in its project's repository goes with it. */
@@ -189,6 +192,7 @@ export const threadMachine = setup({
         "thread.marked": { actions: "mark" },
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
         "thread.placed": { actions: "place" },
+        "thread.relocated": { actions: ["relocate", "restoreFiles"] },
         "thread.rolled_back": { actions: ["rollBack", "restoreFiles"] },
         "thread.rollback_undone": { guard: "hasUndone", actions: ["rollForward", "restoreFiles"] },
         "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
@@ -213,6 +217,7 @@ export const threadMachine = setup({
         "thread.marked": { actions: "mark" },
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
         "thread.placed": { actions: "place" },
+        "thread.relocated": { actions: ["relocate", "restoreFiles"] },
         "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
         "thread.deleted": { guard: "stops", target: "deleted", actions: "stopRuns" },
       },
@@ -229,6 +234,7 @@ export const threadMachine = setup({
         "thread.result_arrived": {},
         "thread.task_attached": {},
         "thread.placed": {},
+        "thread.relocated": {},
         "thread.files_restored": {},
       },
     },

@@ -172,6 +172,8 @@ export const SystemCommand = z.discriminatedUnion("type", [
     handoffs: z.array(ContextHandoff),
   }),
   z.object({ type: z.literal("run.unprepared"), runId: RunId, attemptId: AttemptId, error: Refusal, failed: z.array(TransferId) }),
+  /** The environment was restored into another folder: its own projects and worktrees are below that; these are to be filled again. */
+  z.object({ type: z.literal("environment.relocated"), from: Text, to: Text, worktrees: z.array(ThreadId) }),
   /** The folder that the run's thread works in from now on is there. */
   z.object({ type: z.literal("thread.files_restored"), threadId: ThreadId, keepAs: Text }),
   z.object({ type: z.literal("run.placed"), runId: RunId, attemptId: AttemptId, workspace: Workspace, restored: Text.nullable() }),

@@ -1,16 +1,16 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import type { Command } from "../schemas/command.ts";
 import type { EnvironmentConfig } from "../schemas/config.ts";
 import type { EffectId, RunId } from "../schemas/ids.ts";
 import { refusal } from "../schemas/refusal.ts";
 import { configuredAdapters } from "./adapters.ts";
+import { backupsOf } from "./backing-up.ts";
 import { mayRepeatNote } from "./context/headers.ts";
 import { prepareRun } from "./context/prepare-run.ts";
 import { createTokenCounter, type TokenCounter } from "./context/tokens.ts";
 import { startLinks } from "./linking.ts";
 import { loadOrCreateKeys } from "./links/keys.ts";
 import { ThreadTokens } from "./mcp/thread-tokens.ts";
+import { settleFolder } from "./own-folder.ts";
 import type { ProviderAdapter } from "./providers/contract.ts";
 import { ProviderHost } from "./providers/host.ts";
 import { withThreadTools } from "./providers/thread-tools.ts";
@@ -25,7 +25,7 @@ import { RuntimeLinkLedger } from "./runtime/ledger.ts";
 import type { Clock } from "./runtime/ports/clock.ts";
 import type { Identifiers } from "./runtime/ports/identifiers.ts";
 import type { LinkTransport } from "./runtime/ports/link-transport.ts";
-import { type CommitBatch, type Store, StoreFailure } from "./runtime/ports/store.ts";
+import { type CommitBatch, StoreFailure } from "./runtime/ports/store.ts";
 import { durableActorRef } from "./runtime/reads/actor-ref.ts";
 import { Commits } from "./runtime/reads/commits.ts";
 import { healthReads } from "./runtime/reads/health.ts";
@@ -35,7 +35,7 @@ import { syncReads } from "./runtime/reads/sync.ts";
 import { threadReads } from "./runtime/reads/threads.ts";
 import { runReads, taskReads, transferReads } from "./runtime/reads/work.ts";
 import { recover } from "./runtime/recovery.ts";
-import { type Scratch, Settings } from "./runtime/settings.ts";
+import { Settings } from "./runtime/settings.ts";
 import { systemClock } from "./runtime/system-clock.ts";
 import { systemIdentifiers } from "./runtime/system-identifiers.ts";
 import type { FileSystemType } from "./store/folder.ts";
@@ -120,7 +120,7 @@ async function compose(
   const adapters = new Map([...configuredAdapters(config, dir, options.adapters), ...Object.entries(options.adapters ?? {})]);
   const settings = new Settings(config, [...adapters.keys()]);
 
-  const scratch = await scratchFolder(dir, store, ids, clock);
+  const scratch = await settleFolder(dir, settings.environmentId, store, ids, clock);
   const commits = new Commits(store);
   const counter = options.counter ?? createTokenCounter();
   const hot = new HotActors(store);
@@ -147,6 +147,8 @@ async function compose(
   const setting = workspaceSetting({ dir, environmentId: settings.environmentId, store: inside, clock, onBoundary: options.onBoundary });
   const workspaces = gitWorkspaces(setting);
   const placing = workspaceEffects(setting, report);
+  const about = { environmentId: settings.environmentId, environmentName: settings.config.environment.name, clock };
+  const backups = backupsOf(store, setting, about);
   const tokens = new ThreadTokens(settings.environmentId);
   const serving = new Map([...adapters].map(([instance, adapter]) => [instance, withThreadTools(adapter, tokens)]));
   const host = new ProviderHost({
@@ -237,6 +239,7 @@ async function compose(
     },
     needs: needReads(store, clock, (id) => links?.stats(id)?.heldBack ?? null),
     workspaces: { inspect: workspaces.inspect, difference: workspaces.difference, undoPreview: workspaces.undoPreview },
+    backups,
     publicKey: keys.keys.publicKey,
     idsFrom: (...query) => store.idsFrom(...query),
     actor: (id) => durableActorRef(store, commits, id, (command) => void door.dispatch(command)),
@@ -260,7 +263,7 @@ async function compose(
       dispatcher.holdNoMore();
       placing.stop();
       sweeping.abort();
-      await swept;
+      await Promise.all([swept, backups.ended()]);
       await host.close();
       await effects.stop();
       await dispatcher.close();
@@ -272,17 +275,4 @@ async function compose(
 
 function startsIn(batch: CommitBatch): ReadonlySet<EffectId> {
   return new Set(batch.effectStates.filter((e) => e.state === "started").map((e) => e.id));
-}
-
-/** The project of threads that belong to none: a folder of the environment's own. */
-async function scratchFolder(dir: string, store: Store, ids: Identifiers, clock: Clock): Promise<Scratch> {
-  const path = join(dir, "scratch");
-  mkdirSync(path, { recursive: true });
-  const known = store.projects().find((p) => p.path === path);
-  if (known !== undefined) return { projectId: known.id, path };
-  const dispatcher = new Dispatcher({ store, clock, ids, settings: null as never, scratch: null as never, onCommitted() {}, onFatal() {} });
-  const facts = new Map([[path, { real: path, path, repository: null, worktrees: [path] }]]);
-  const receipt = await dispatcher.report({ type: "project.add", path, name: "scratch" }, [], facts);
-  if (!receipt.ok) throw new CommandRefused(receipt.refusal);
-  return { projectId: receipt.result.projectId as Scratch["projectId"], path };
 }

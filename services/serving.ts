@@ -1,4 +1,5 @@
 import type { HttpConfig } from "../schemas/config.ts";
+import { backupRoutes } from "./http/routes/backups.ts";
 import { clientRoutes } from "./http/routes/clients.ts";
 import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import type { McpOffer } from "./mcp/offer.ts";
@@ -66,7 +67,7 @@ export async function serveEnvironment(environment: Environment, options: ServeO
       ...(shutdown !== undefined && { shutdown }),
       onError,
       onUpgrade,
-      routes: clients,
+      routes: [...clients, ...backupRoutes(environment.backups, onError)],
     });
     return {
       socket: local.socket,

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { routesOf } from "../../services/http/app.ts";
 import { openApiDocument } from "../../services/http/openapi.ts";
 import type { Route } from "../../services/http/route.ts";
+import { backupRoutes } from "../../services/http/routes/backups.ts";
 import { type ClientDoor, clientRoutes } from "../../services/http/routes/clients.ts";
 import type { Environment } from "../../services/runtime/environment-api.ts";
 
@@ -18,7 +19,7 @@ const unused = (): never => new Proxy({}, { get: unused }) as never;
 export function documentedRoutes(): Route[] {
   const environment: Environment = unused();
   const door: ClientDoor = unused();
-  return routesOf(environment, { shutdown: () => {}, routes: clientRoutes(door) });
+  return routesOf(environment, { shutdown: () => {}, routes: [...clientRoutes(door), ...backupRoutes(unused(), () => {})] });
 }
 
 export const renderOpenApi = (): string => `${JSON.stringify(openApiDocument(documentedRoutes()), null, 2)}\n`;

@@ -43,6 +43,8 @@ export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.unmarked"), mark: ThreadMark, ...stamp }),
   /** The folder that its agent works in was made. */
   z.object({ type: z.literal("thread.placed"), workspace: Workspace, ...stamp }),
+  /** Its environment is in another folder now; `restoring`: its worktree is made anew there. */
+  z.object({ type: z.literal("thread.relocated"), workspace: Workspace, restoring: Restoring.nullable(), ...stamp }),
   /** Its runs after one were taken back. */
   z.object({
     type: z.literal("thread.rolled_back"),

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { packageVersion } from "../runtime/version.ts";
 import { answerCommand } from "./commands/answer.ts";
 import { archiveCommand } from "./commands/archive.ts";
+import { backupCommand } from "./commands/backup.ts";
 import { chartsCommand } from "./commands/charts.ts";
 import { clientCommand } from "./commands/client.ts";
 import { completionCommand } from "./commands/completion.ts";
@@ -23,6 +24,7 @@ import { noCommand } from "./commands/no.ts";
 import { okCommand } from "./commands/ok.ts";
 import { openCommand } from "./commands/open.ts";
 import { projectCommand } from "./commands/project.ts";
+import { restoreCommand } from "./commands/restore.ts";
 import { runCommand } from "./commands/run.ts";
 import { sendCommand } from "./commands/send.ts";
 import { sessionsCommand } from "./commands/sessions.ts";
@@ -45,6 +47,7 @@ const groups: [heading: string, commands: (() => Command)[]][] = [
   ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],
   ["Fork, switch, merge back, spawn", [forkCommand, switchCommand, mergeBackCommand, spawnCommand]],
   ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand, clientCommand]],
+  ["Leaving", [backupCommand, restoreCommand]],
   ["Other", [chartsCommand, completionCommand]],
 ];
 

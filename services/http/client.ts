@@ -1,8 +1,10 @@
+import type { BackupRequest, BackupView } from "../../schemas/backup.ts";
 import type { ClientView, PairingOffer, PairingRequest } from "../../schemas/client.ts";
 import type { ClientId } from "../../schemas/ids.ts";
 import { EnvironmentClient } from "./client/environment-client.ts";
 import { SocketTransport } from "./client/socket-transport.ts";
 import { type UrlOptions, UrlTransport } from "./client/url-transport.ts";
+import type { BackupLine } from "./routes/backups.ts";
 
 /** Speaks to the environment that runs on a folder, as this machine's user: also what only that one may do. */
 export class LocalClient extends EnvironmentClient {
@@ -24,6 +26,10 @@ export class LocalClient extends EnvironmentClient {
   addClient(request: PairingRequest): Promise<PairingOffer> {
     return this.post("/clients/pairing", request);
   }
+  backups = (): Promise<{ backups: BackupView[] }> => this.get("/backups");
+  /** How far a backup is, then what came of it. It goes on when nobody listens any more. */
+  makeBackup = (request: BackupRequest): AsyncGenerator<BackupLine> => this.lines("/backups", request);
+
   /** Takes back all that a program was given. */
   revokeClient(id: ClientId): Promise<{ clientId: ClientId }> {
     return this.post(`/clients/${id}/revoke`);

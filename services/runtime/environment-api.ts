@@ -29,6 +29,7 @@ import type { Task } from "../../schemas/task.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import type { ContextTransfer, TransferStatus } from "../../schemas/transfer.ts";
 import type { LinkAnswer } from "../../schemas/wire.ts";
+import type { Backups } from "./ports/backups.ts";
 import type { ChangedActor, ItemPosition, ItemSize, JournalPlace } from "./ports/store.ts";
 import type { Workspaces } from "./ports/workspaces.ts";
 
@@ -68,6 +69,8 @@ export interface Environment {
   needs(): Promise<Need[]>;
   /** Worktrees and private refs of this environment (decision 0108). */
   readonly workspaces: Pick<Workspaces, "inspect" | "difference" | "undoPreview">;
+
+  readonly backups: Backups;
 
   /** This environment's link key, for a peer's configuration. */
   readonly publicKey: string;

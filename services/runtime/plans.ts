@@ -6,6 +6,7 @@ import { receiveOverLink } from "./commands/link-receive.ts";
 import { configureLink, linkDiverged, linkReceipt, linkTransportState } from "./commands/link-state.ts";
 import { addProject } from "./commands/project-add.ts";
 import { configureProject } from "./commands/project-configure.ts";
+import { relocateEnvironment } from "./commands/relocate.ts";
 import { answerRequest } from "./commands/run-answer.ts";
 import { runEnded } from "./commands/run-ended.ts";
 import { claimForRun, runPlaced, runPrepared, runUnprepared } from "./commands/run-prepare.ts";
@@ -54,6 +55,7 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "run.prepared": runPrepared,
   "run.unprepared": runUnprepared,
   "run.placed": runPlaced,
+  "environment.relocated": relocateEnvironment,
   "thread.files_restored": filesRestored,
   "run.accepted": runAccepted,
   "run.items": runItems,

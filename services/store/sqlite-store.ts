@@ -6,6 +6,7 @@ import { systemIdentifiers } from "../runtime/system-identifiers.ts";
 import { ActorRows } from "./actor-rows.ts";
 import { ChangeRows } from "./change-rows.ts";
 import { CommitWriter } from "./commit-writer.ts";
+import { copyDatabase } from "./copy.ts";
 import { storeFailure } from "./failure.ts";
 import { type FileSystemType, prepareFolder } from "./folder.ts";
 import { idsFrom } from "./id-rows.ts";
@@ -143,6 +144,9 @@ export class SqliteStore implements Store {
   outgoingRequest: Store["outgoingRequest"] = (id) => this.#links.outgoing(id);
   openRequests: Store["openRequests"] = (env) => this.#links.open(env);
   keptMessages: Store["keptMessages"] = (id) => this.#links.kept(id);
+
+  /** A copy of all of it as of one commit; to be waited for before it is closed. */
+  copyTo = (path: string, onProgress: (share: number) => void) => copyDatabase(this.#db, path, onProgress);
 
   saveProgress(runId: RunId, text: string): void {
     try {

@@ -4,6 +4,7 @@ import type { RunId } from "../../schemas/ids.ts";
 import { isEndedRun } from "../../schemas/run.ts";
 import { threadOf } from "../runtime/folders.ts";
 import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
+import { backupName } from "./bundle.ts";
 import { dropRefs, type PrivateRef } from "./refs.ts";
 import { isNeeded } from "./remove.ts";
 import { isWorktree, type Setting, worktreePath } from "./setting.ts";
@@ -42,9 +43,11 @@ function isStale(setting: Setting, { ref, thread: name, of }: PrivateRef): boole
   if (thread === null) return false;
   if (!isNeeded(setting.store, thread)) return !existsSync(worktreePath(setting, thread.id));
   if (of === "base") return false;
+  if (of === backupName) return thread.restoring?.from !== of;
   if (of.startsWith("undone-")) return ![thread.undone?.keptAs, thread.restoring?.keepAs, thread.restoring?.from].includes(of);
   const run = runFrom(setting.store, `run:${of}` as RunId);
-  if (run !== null && !isEndedRun(run.status)) return false;
-  const checkpoint = run?.checkpointId == null ? null : setting.store.checkpoint(run.checkpointId);
+  // Of a run that this store does not know: it was restored, and the run came after its backup.
+  if (run === null || !isEndedRun(run.status)) return false;
+  const checkpoint = run.checkpointId === null ? null : setting.store.checkpoint(run.checkpointId);
   return checkpoint?.workspaceRef !== ref;
 }

@@ -22,7 +22,7 @@ import { applyEnvironmentPatch } from "./apply-environment.ts";
 import { applyThreadPatch } from "./apply-thread.ts";
 import { EnvironmentRefused } from "./failures.ts";
 import type { FeedLine } from "./feed-line.ts";
-import { type FollowOptions, follow } from "./follow.ts";
+import { type FollowOptions, follow, linesOf } from "./follow.ts";
 import { type FollowViewOptions, followView, type ViewKind } from "./follow-view.ts";
 import type { Answered, Call, Transport } from "./transport.ts";
 
@@ -183,6 +183,13 @@ export class EnvironmentClient {
 
   protected post<T>(path: string, body?: unknown, timeoutMs = readMs): Promise<T> {
     return this.#json({ method: "POST", path, ...(body !== undefined && { body: JSON.stringify(body) }), timeoutMs });
+  }
+
+  /** An answer that comes in lines, over a connection of its own. */
+  protected async *lines<T>(path: string, body: unknown): AsyncGenerator<T> {
+    const answered = await this.#transport.call({ method: "POST", path, body: JSON.stringify(body), timeoutMs: commandMs }, true);
+    await this.#check(answered);
+    yield* linesOf<T>(answered);
   }
 
   /** A listing page by page. `commit` is the first page's: the feed after it tells what the others already show. */

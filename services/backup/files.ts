@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { constants, mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
+
+export type Measured = { bytes: number; sha256: string };
+
+const chunkBytes = 1024 * 1024;
+
+/**
+ * Copies a plain file, on the disk before this resolves, readable by its owner alone. What is measured is what was written.
+ * A link is not followed, and nothing that is there is written over. Throws what the system says.
+ */
+export async function copyMeasured(from: string, to: string): Promise<Measured> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  const target = await open(to, "wx", 0o600);
+  try {
+    const measured = await read(from, async (chunk) => void (await target.writeFile(chunk)));
+    await target.sync();
+    return measured;
+  } finally {
+    await target.close();
+  }
+}
+
+/** Size and SHA-256 of a plain file; a link is not followed. Throws what the system says. */
+export const measure = (path: string): Promise<Measured> => read(path, async () => {});
+/** The same of a file that another program has written: it is on the disk then. */
+export const measureSynced = (path: string): Promise<Measured> => read(path, async () => {}, true);
+
+async function read(path: string, each: (chunk: Buffer) => Promise<void>, sync = false): Promise<Measured> {
+  const source = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  try {
+    if (!(await source.stat()).isFile()) throw new Error(`${path} is no plain file`);
+    if (sync) await source.sync();
+    const hash = createHash("sha256");
+    const buffer = Buffer.alloc(chunkBytes);
+    let bytes = 0;
+    for (;;) {
+      const { bytesRead } = await source.read(buffer, 0, chunkBytes);
+      if (bytesRead === 0) return { bytes, sha256: hash.digest("hex") };
+      const chunk = buffer.subarray(0, bytesRead);
+      hash.update(chunk);
+      bytes += bytesRead;
+      await each(chunk);
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/** Written whole or not at all, and on the disk before this returns; readable by its owner alone. */
+export function writeWhole(path: string, text: string): void {
+  const fresh = `${path}.new`;
+  try {
+    const fd = openSync(fresh, "w", 0o600);
+    try {
+      writeFileSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+  syncFolder(dirname(path));
+}
+
+/** What was put into a folder, or renamed in it, stays so after a power cut. Not every system can do it. */
+export function syncFolder(folder: string): void {
+  let fd: number | null = null;
+  try {
+    fd = openSync(folder, "r");
+    fsyncSync(fd);
+  } catch {
+    // Windows lets nobody open a folder.
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}

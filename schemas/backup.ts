@@ -8,7 +8,7 @@ export const backupFormat = "ropewalk-backup";
 export const backupVersion = 1;
 
 /** A path below a folder, with `/` between its parts: nothing that leads out of it. */
-export const PathBelow = Text.min(1).refine(
+const PathBelow = Text.min(1).refine(
   (path) => !path.includes("\0") && !path.includes("\\") && path.split("/").every((part) => part !== "" && part !== "." && part !== ".."),
   { error: "not a path below the folder" },
 );

@@ -107,7 +107,7 @@ function ownBackups(parent: string, environmentId: EnvironmentId): { path: strin
 }
 
 /** Removes the oldest of this environment's own beyond `keep`; nothing else in that folder is touched. */
-export function removeOldest(
+function removeOldest(
   { dir, environmentId }: Pick<BackupParts, "dir" | "environmentId">,
   parent: string,
   keep: number,

@@ -5,7 +5,7 @@ import { payloadDigest } from "../runtime/digest.ts";
 import { refuse } from "../runtime/refused.ts";
 import { writeWhole } from "./files.ts";
 
-export const manifestName = "manifest.json";
+const manifestName = "manifest.json";
 export const storeName = "ropewalk.db";
 
 /** The manifest with its digest, which stands for all else that it says. */

@@ -34,7 +34,7 @@ export function refuseSecondTwin(dir: string, environmentId: EnvironmentId, isHe
 }
 
 /** Folders with the same identity that are there now. */
-export function livingTwins(dir: string, environmentId: EnvironmentId): string[] {
+function livingTwins(dir: string, environmentId: EnvironmentId): string[] {
   return twinsOf(dir).filter((twin) => twin !== dir && existsSync(join(twin, "ropewalk.db")) && identityOf(twin) === environmentId);
 }
 

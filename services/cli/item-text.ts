@@ -1,32 +1,55 @@
 import type { Content, ItemBody, VisibleItem } from "../../schemas/item.ts";
+import type { ItemView, ViewText } from "../../schemas/thread-view.ts";
 import { clean, oneLine, style } from "./terminal.ts";
 import { counted, sizeWords } from "./words.ts";
 
 const activityChars = 160;
 const outputLines = 8;
 
+/** A text of an item as the item has it, or as a view does. */
+type Said = Content | ViewText;
+/** An item's content, or the item as a view has it. */
+export type ShownBody = ItemBody | ItemView;
+
 /** The text of a content; of one that is kept apart its beginning, and how to see the rest. */
-export function contentText(content: Content): string {
-  if ("text" in content) return clean(content.text);
-  return `${clean(content.blob.preview)}…\n(${sizeWords(content.blob.bytes)} in all; see it with --full)`;
+export function contentText(content: Said): string {
+  const whole = wholeOf(content);
+  if (whole !== null) return clean(whole);
+  const begins = clean(plainText(content));
+  return `${begins === "" ? "" : `${begins}…\n`}(${sizeWords(sizeOf(content))} in all; see it with --full)`;
 }
 
-export const plainText = (content: Content): string => ("text" in content ? content.text : content.blob.preview);
+/** As it came; of one that is kept apart its beginning, where that is known. */
+export function plainText(content: Said): string {
+  if (typeof content === "string") return content;
+  if ("text" in content) return content.text;
+  return "blob" in content ? content.blob.preview : (content.begins ?? "");
+}
+
+/** Null: there is more of it elsewhere. */
+export function wholeOf(content: Said): string | null {
+  return typeof content === "string" || "text" in content ? plainText(content) : null;
+}
+
+function sizeOf(content: Said): number {
+  if (typeof content === "string" || "text" in content) return Buffer.byteLength(plainText(content));
+  return "blob" in content ? content.blob.bytes : content.bytes;
+}
 
 /** What a run did besides talking, on one line; null for what is not worth one. */
-export function activity(body: ItemBody): string | null {
+export function activity(body: ShownBody): string | null {
   const line = activityLine(body);
   return line === null ? null : [...oneLine(line)].slice(0, activityChars).join("");
 }
 
-function activityLine(body: ItemBody): string | null {
+function activityLine(body: ShownBody): string | null {
   switch (body.kind) {
     case "command":
-      return `ran ${body.command}${body.exitCode === null || body.exitCode === 0 ? "" : ` (exit ${body.exitCode})`}`;
+      return `ran ${body.command}${body.exitCode == null || body.exitCode === 0 ? "" : ` (exit ${body.exitCode})`}`;
     case "file_change":
       return `changed ${body.changes.map((c) => `${c.path} (${c.change})`).join(", ")}`;
     case "tool_call":
-      return `called ${body.tool}${body.ok ? "" : " (failed)"}`;
+      return `called ${body.tool}${body.ok === false ? " (failed)" : ""}`;
     case "approval":
       return `asks: ${plainText(body.content)}`;
     case "approval_answer":

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { packageVersion } from "../runtime/version.ts";
 import { answerCommand } from "./commands/answer.ts";
 import { archiveCommand } from "./commands/archive.ts";
+import { attachCommand } from "./commands/attach.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { chartsCommand } from "./commands/charts.ts";
 import { clientCommand } from "./commands/client.ts";
@@ -41,7 +42,10 @@ import { upCommand } from "./commands/up.ts";
 
 const groups: [heading: string, commands: (() => Command)[]][] = [
   ["Environment", [upCommand, downCommand, statusCommand, doctorCommand, mcpCommand]],
-  ["Threads", [lsCommand, newCommand, showCommand, sendCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand]],
+  [
+    "Threads",
+    [lsCommand, newCommand, showCommand, sendCommand, attachCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand],
+  ],
   ["Files and going back", [diffCommand, undoCommand, openCommand]],
   ["Sessions of other programs", [sessionsCommand, continueCommand, importCommand]],
   ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],

@@ -50,7 +50,7 @@ async function pointOf(client: LocalClient, threadId: ThreadId, to: string | und
   return to === undefined || to === "start" ? to : resolve(client, "run", to, threadId);
 }
 
-function whatGoes({ runs, files }: UndoPreviewAnswer): string[] {
+export function whatGoes({ runs, files }: UndoPreviewAnswer): string[] {
   const changes = files === null ? [] : fileLines(files.slice(0, shownFiles)).map((line) => `    ${line}`);
   return [
     ...runs.map((run) => `run ${run.ordinal} goes (${runWords(run)})`),

@@ -16,7 +16,13 @@ export type FollowViewOptions = {
   signal?: AbortSignal;
   /** How long a connection that broke off is looked for again; default 10 s. */
   patienceMs?: number;
+  /** Told when nobody listens any more, and when all that was committed meanwhile has been given out again. */
+  onConnection?: (state: "lost" | "live") => void;
 };
+
+/** One that has been away for longer is asked for less often. */
+const soonMs = 10_000;
+const lateRetryMs = 1_000;
 
 /**
  * A view, whole, and again after everything that changes it, without end: a connection that breaks goes on where it was, and
@@ -27,7 +33,7 @@ export async function* followView<V extends { commit: number }, P extends { comm
   transport: Transport,
   check: (answered: Answered) => Promise<void>,
   kind: ViewKind<V, P>,
-  { signal, patienceMs = 10_000 }: FollowViewOptions = {},
+  { signal, patienceMs = 10_000, onConnection = () => {} }: FollowViewOptions = {},
 ): AsyncGenerator<V> {
   let view: V | null = null;
   let lost: number | null = null;
@@ -46,15 +52,17 @@ export async function* followView<V extends { commit: number }, P extends { comm
         if (view === null) break;
         view = line.type === "patch" ? kind.apply(view, line) : { ...view, commit: line.commit };
         if (line.type === "patch") yield view;
+        if (line.type === "synchronized") onConnection("live");
       }
       if (view === null) continue;
     } catch (error) {
       if (signal?.aborted) return;
       if (error instanceof EnvironmentRefused && error.refusal.reason === "ahead_of_store") view = null;
       else if (!(error instanceof EnvironmentUnreachable)) throw error;
+      if (lost === null) onConnection("lost");
       lost ??= performance.now();
       if (performance.now() - lost > patienceMs) throw error;
     }
-    await pause(retryMs, signal);
+    await pause(lost !== null && performance.now() - lost > soonMs ? lateRetryMs : retryMs, signal);
   }
 }

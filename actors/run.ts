@@ -159,10 +159,10 @@ export const runMachine = setup({
       for (const emission of letGo(context, [], null)) enqueue.emit(emission);
       enqueue.emit(endOfRun(context, "interrupted", null, null));
     }),
-    takeBackCompleted: assign({ takenBackFrom: "completed" as const }),
-    takeBackFailed: assign({ takenBackFrom: "failed" as const }),
-    takeBackInterrupted: assign({ takenBackFrom: "interrupted" as const }),
-    comeBack: assign(() => ({ takenBackFrom: undefined })),
+    takeBackCompleted: assign(({ event }) => ({ takenBackFrom: "completed" as const, takenBackAt: event.at })),
+    takeBackFailed: assign(({ event }) => ({ takenBackFrom: "failed" as const, takenBackAt: event.at })),
+    takeBackInterrupted: assign(({ event }) => ({ takenBackFrom: "interrupted" as const, takenBackAt: event.at })),
+    comeBack: assign(() => ({ takenBackFrom: undefined, takenBackAt: undefined })),
     end: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== "run.ended") return;
       enqueue.assign({

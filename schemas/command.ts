@@ -202,6 +202,8 @@ export const SystemCommand = z.discriminatedUnion("type", [
     error: Refusal.nullable(),
     /** True when the input was refused because of how the native conversation was to be opened (a fork that failed). */
     openFailed: z.boolean(),
+    /** True when only taking the conversation back in place was refused: it is there, and may be forked. */
+    rewindRefused: z.boolean().optional(),
     turnRef: NativeRef.nullable(),
     /** What its folder held, for its checkpoint; absent where there was none to keep. */
     workspace: WorkspaceSnapshot.nullable().optional(),

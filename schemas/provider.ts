@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ProviderThreadId, RunId, ThreadId, TransferId } from "./ids.ts";
+import { AttemptId, ProviderThreadId, RunId, ThreadId, TransferId } from "./ids.ts";
 import { Text, Timestamp } from "./text.ts";
 
 /** Names one configured instance of a provider, e.g. `codex` or `codex-work`. Native continuation needs the same instance (decision 23). */
@@ -33,6 +33,10 @@ export const ProviderCapabilities = z.object({
 });
 export type ProviderCapabilities = z.infer<typeof ProviderCapabilities>;
 
+/** A native turn as it is known here: by its native ref, and by the attempt whose input it was given. */
+export const TurnName = z.object({ turnRef: NativeRef.nullable(), attemptId: AttemptId.nullable() });
+export type TurnName = z.infer<typeof TurnName>;
+
 /** Inclusive range of run ordinals. */
 export const OrdinalRange = z.tuple([z.number().int().nonnegative(), z.number().int().nonnegative()]);
 export type OrdinalRange = z.infer<typeof OrdinalRange>;
@@ -60,8 +64,10 @@ export const ProviderThread = z.object({
   lastRunId: RunId.nullable(),
   /** The provider could not open it again: nothing goes on with it, what it knew is told anew. */
   lost: z.boolean(),
-  /** Set when later runs were taken back: it may be forked at this run or an earlier one, but not gone on with. */
+  /** Set when later runs were taken back: before it is gone on with, it is taken back to this run (decision 0115). */
   cutAfter: z.number().int().nonnegative().nullable().optional(),
+  /** What the provider would not do to take it back: in place, or not by a fork either. It is not asked that again. */
+  rewindRefused: z.enum(["inPlace", "fork"]).optional(),
   createdAt: Timestamp,
 });
 export type ProviderThread = z.infer<typeof ProviderThread>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AttemptId, CheckpointId, HandoffId, ItemId, ProviderThreadId, RunId, ThreadId, TransferId } from "./ids.ts";
 import { Modes } from "./modes.ts";
-import { NativeRef, ProviderChoice } from "./provider.ts";
+import { Coverage, NativeRef, ProviderChoice, TurnName } from "./provider.ts";
 import { Refusal } from "./refusal.ts";
 import { Text, Timestamp } from "./text.ts";
 
@@ -34,11 +34,35 @@ export const Attempt = z.object({
 });
 export type Attempt = z.infer<typeof Attempt>;
 
+/** A native conversation is taken back in place before it is given the input (decision 0115). */
+export const RewindPlan = z.object({
+  /** The provider handoff that fails when the provider refuses. */
+  transferId: TransferId,
+  /** The last native turn that stays; what it served of later runs goes. */
+  keep: TurnName,
+  afterOrdinal: z.number().int().nonnegative(),
+  /** What the conversation still knows then. */
+  knows: Coverage,
+});
+export type RewindPlan = z.infer<typeof RewindPlan>;
+
 /** How the native conversation is opened for an attempt. */
 export const OpenPlan = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("new") }),
-  z.object({ kind: z.literal("resume"), providerThreadId: ProviderThreadId, nativeRef: NativeRef }),
-  z.object({ kind: z.literal("fork"), transferId: TransferId, nativeRef: NativeRef, turnRef: NativeRef }),
+  z.object({
+    kind: z.literal("resume"),
+    providerThreadId: ProviderThreadId,
+    nativeRef: NativeRef,
+    rewind: RewindPlan.optional(),
+  }),
+  z.object({
+    kind: z.literal("fork"),
+    transferId: TransferId,
+    nativeRef: NativeRef,
+    turnRef: NativeRef,
+    /** The last of the thread's own runs that the fork brings; absent where it is another thread's conversation. */
+    upTo: z.number().int().positive().optional(),
+  }),
 ]);
 export type OpenPlan = z.infer<typeof OpenPlan>;
 
@@ -91,6 +115,7 @@ export const RunContext = z.object({
   checkpointId: CheckpointId.nullable(),
   /** How it had ended before it was taken back. */
   takenBackFrom: RunEnding.optional(),
+  takenBackAt: Timestamp.optional(),
   error: Refusal.nullable(),
   endedAt: Timestamp.nullable(),
 });

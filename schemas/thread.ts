@@ -54,7 +54,13 @@ export const StablePoint = z.object({ runId: RunId.nullable(), ordinal: z.number
 export type StablePoint = z.infer<typeof StablePoint>;
 
 /** The last run of another thread whose history this thread shows by reference; the point a fork was made at. */
-export const InheritedPoint = z.object({ threadId: ThreadId, runId: RunId.nullable(), ordinal: z.number().int().nonnegative() });
+export const InheritedPoint = z.object({
+  threadId: ThreadId,
+  runId: RunId.nullable(),
+  ordinal: z.number().int().nonnegative(),
+  /** When its history was taken over: what was taken back there later is part of it still. Absent: when the thread was made. */
+  asOf: Timestamp.optional(),
+});
 export type InheritedPoint = z.infer<typeof InheritedPoint>;
 
 /** The key that an imported thread was made under (contract §6, Import). */

@@ -29,7 +29,16 @@ export const ContextSourcePoint = z.object({
 export type ContextSourcePoint = z.infer<typeof ContextSourcePoint>;
 
 export const ContextTransferResolution = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("native_fork"), providerThreadRef: NativeRef }),
+  /**
+   * Exact: the provider itself brings it, by a fork of its conversation. `inPlace`: no fork is made, the conversation itself
+   * is taken back to its turn `lastTurnRef` (decision 0115).
+   */
+  z.object({
+    kind: z.literal("native_fork"),
+    providerThreadRef: NativeRef,
+    inPlace: z.boolean().optional(),
+    lastTurnRef: NativeRef.nullable().optional(),
+  }),
   z.object({ kind: z.literal("portable_context"), contextHandoffId: HandoffId }),
   z.object({ kind: z.literal("delta_context"), contextHandoffId: HandoffId }),
   z.object({ kind: z.literal("checkpoint_context"), contextHandoffId: HandoffId }),

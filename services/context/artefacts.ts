@@ -53,12 +53,13 @@ export async function buildArtefact(request: ArtefactRequest, transfer: WorkedOn
       return { built: built.ok || changes === null ? built : await buildHandoff({ ...common, subject, items, read }), ...points };
     }
     case "provider_handoff": {
-      const whole = start.resume === null || start.tellsBase;
+      const brought = start.back?.by === "fork" ? start.back.at.upTo : null;
+      const whole = brought === null && (start.resume === null || start.tellsBase);
       const untold = new Set(start.tells);
       const segments = segmentsBefore(store, thread, run.ordinal).filter((s) =>
-        start.tellsBase ? !tellsForkedBase(start) || !s.inherited : !s.inherited,
+        whole && start.tellsBase ? !tellsForkedBase(start) || !s.inherited : !s.inherited,
       );
-      const items = retoldItems(store, segments).filter((i) => whole || untold.has(i.runOrdinal));
+      const items = retoldItems(store, segments).filter((i) => whole || (untold.has(i.runOrdinal) && i.runOrdinal > (brought ?? 0)));
       const about = !whole ? "missed" : thread.historyOrigin === "v1_import" && thread.provider === null ? "import" : "switch";
       const last = start.tells.at(-1);
       const sourcePoint = last === undefined ? null : { ...input.sourcePoint, ...pick(pointOfRun(store, thread, last)) };

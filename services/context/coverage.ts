@@ -4,7 +4,7 @@ import type { AppThread } from "../../schemas/thread.ts";
 import { isPartOfHistory } from "../runtime/history.ts";
 import { type ActorSource, asRun, runsOf } from "../runtime/typed-actors.ts";
 
-const holds = (ranges: readonly OrdinalRange[], ordinal: number) => ranges.some(([from, to]) => from <= ordinal && ordinal <= to);
+export const holds = (ranges: readonly OrdinalRange[], ordinal: number) => ranges.some(([from, to]) => from <= ordinal && ordinal <= to);
 
 /** Whether a native conversation knows a run of its thread, by having served it or by having been told. */
 export function knows(coverage: Coverage, ordinal: number): boolean {

@@ -1,12 +1,11 @@
-import type { ThreadId } from "../../schemas/ids.ts";
-import type { NativeRef, ProviderCapabilities, ProviderInstanceId } from "../../schemas/provider.ts";
+import type { Coverage, NativeRef, ProviderCapabilities, ProviderInstanceId } from "../../schemas/provider.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import type { ContextTransfer } from "../../schemas/transfer.ts";
-import { isPartOfHistory } from "../runtime/history.ts";
+import { inheritsAsOf, isPartOfHistory } from "../runtime/history.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { runFrom, runsOf, threadFrom } from "../runtime/typed-actors.ts";
-import { hasBase, knows } from "./coverage.ts";
+import { hasBase, holds, knows } from "./coverage.ts";
 
 export type NativePoint = { nativeRef: NativeRef; turnRef: NativeRef };
 
@@ -29,13 +28,17 @@ export function nativePointOf(
   if (can.nativeFork === "none") return null;
   // Only its newest turn can be forked at, and only while nothing newer is under way.
   if (can.nativeFork === "head" && (native.lastRunId !== run.id || threadFrom(store, run.threadId)?.status !== "idle")) return null;
-  if (!knowsAllUpTo(store, run.threadId, run.ordinal, native.coverage)) return null;
+  // It may have been taken back in place since, and that turn with it.
+  if (!holds(native.coverage.native, run.ordinal)) return null;
+  const source = threadFrom(store, run.threadId);
+  if (!knowsAllUpTo(store, source, run.ordinal, native.coverage, inheritsAsOf(threadFrom(store, transfer.targetThreadId)))) return null;
   return { nativeRef: native.nativeRef, turnRef: run.turnRef };
 }
 
 /**
  * Where a conversation that knows runs which were taken back can be forked so that it knows what stands and no more: at the
- * last run that stands, when it served that run and knew everything before it. Null: what stands is retold.
+ * last run that stands and that it served, when it knew everything before it. What stands after `upTo` is still to be told.
+ * Null: all that stands is retold.
  */
 export function rewindPointOf(
   store: Store,
@@ -43,21 +46,21 @@ export function rewindPointOf(
   standing: readonly Run[],
   instance: ProviderInstanceId,
   can: ProviderCapabilities,
-): NativePoint | null {
-  const last = standing.at(-1);
-  if (last?.providerThreadId == null || last.turnRef?.strength !== "strong") return null;
+): (NativePoint & { upTo: number }) | null {
   if (can.nativeFork === "none" || can.nativeFork === "head") return null;
+  const last = standing.findLast((run) => run.providerThreadId !== null && run.provider?.instance === instance);
+  if (last?.providerThreadId == null || last.turnRef?.strength !== "strong") return null;
   const native = store.providerThread(last.providerThreadId);
-  if (native?.cutAfter == null || native.cutAfter < last.ordinal || native.lost || native.instance !== instance) return null;
-  if (native.nativeRef.strength !== "strong" || !knowsAllUpTo(store, thread.id, last.ordinal, native.coverage)) return null;
-  return { nativeRef: native.nativeRef, turnRef: last.turnRef };
+  if (native?.cutAfter == null || native.cutAfter < last.ordinal || native.lost || native.rewindRefused === "fork") return null;
+  if (native.nativeRef.strength !== "strong" || !knowsAllUpTo(store, thread, last.ordinal, native.coverage)) return null;
+  return { nativeRef: native.nativeRef, turnRef: last.turnRef, upTo: last.ordinal };
 }
 
-function knowsAllUpTo(store: Store, threadId: ThreadId, ordinal: number, coverage: Parameters<typeof knows>[0]): boolean {
-  const thread = threadFrom(store, threadId);
+/** `asOf`: what was taken back later than that still counts. */
+function knowsAllUpTo(store: Store, thread: AppThread | null, ordinal: number, coverage: Coverage, asOf?: number): boolean {
   if (thread === null || (hasBase(thread) && !coverage.base)) return false;
   const [first] = coverage.native;
   // The usual case without a look at the runs: one stretch from the first run on.
   if (first !== undefined && first[0] === 1 && first[1] >= ordinal) return true;
-  return runsOf(store, threadId, { min: 1, max: ordinal }).every((run) => !isPartOfHistory(run) || knows(coverage, run.ordinal));
+  return runsOf(store, thread.id, { min: 1, max: ordinal }).every((run) => !isPartOfHistory(run, asOf) || knows(coverage, run.ordinal));
 }

@@ -11,7 +11,7 @@ export function retoldItems(store: Store, segments: readonly HistorySegment[]): 
   return segments.flatMap((segment) => {
     const taken = new Set(
       runsOf(store, segment.threadId, { min: Math.max(segment.fromOrdinal, 1), max: segment.toOrdinal })
-        .filter((run) => !isPartOfHistory(run))
+        .filter((run) => !isPartOfHistory(run, segment.asOf))
         .map((run) => run.ordinal),
     );
     return store

@@ -1,5 +1,5 @@
 import type { TransferId } from "../../schemas/ids.ts";
-import type { ProviderCapabilities, ProviderChoice, ProviderThread } from "../../schemas/provider.ts";
+import type { NativeRef, ProviderCapabilities, ProviderChoice, ProviderThread } from "../../schemas/provider.ts";
 import { refusal } from "../../schemas/refusal.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { AppThread } from "../../schemas/thread.ts";
@@ -7,10 +7,11 @@ import type { ContextTransfer, TransferInput } from "../../schemas/transfer.ts";
 import type { Identifiers } from "../runtime/ports/identifiers.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { pointAt } from "../runtime/source-point.ts";
-import { openTransfersTo } from "../runtime/typed-actors.ts";
+import { openTransfersTo, runsOf } from "../runtime/typed-actors.ts";
 import { hasBase, missingRuns } from "./coverage.ts";
 import { type NativePoint, nativePointOf, rewindPointOf } from "./native-fork.ts";
-import type { StartContext, StartOutcome, WorkedOn } from "./outcomes.ts";
+import type { GoBack, StartContext, StartOutcome, WorkedOn } from "./outcomes.ts";
+import { rewindInPlace } from "./rewind.ts";
 
 export type StartQuestion = {
   thread: AppThread;
@@ -28,10 +29,11 @@ export type StartQuestion = {
  * 2. What the native conversation does not know of the thread's own runs is told by one provider handoff.
  * 3. History from before the thread's own runs is told once: by the fork, or by the provider handoff.
  * 4. A failed transfer is replaced by a successor, which is retold: a native fork that was refused is not tried again.
+ * 5. A native conversation that knows what was taken back is taken back too, else forked, else left (decision 0115).
  */
 export function resolveStartContext(store: Store, ids: Identifiers, question: StartQuestion): StartContext {
   const { thread, run, provider, capabilities } = question;
-  const blank: StartContext = { provider, outcomes: [], create: [], resume: null, tells: [], tellsBase: false };
+  const blank: StartContext = { provider, outcomes: [], create: [], resume: null, back: null, tells: [], tellsBase: false };
   if (capabilities === null) {
     const error = refusal(
       "provider_unavailable",
@@ -41,8 +43,10 @@ export function resolveStartContext(store: Store, ids: Identifiers, question: St
     );
     return { ...blank, outcomes: [{ outcome: "unsupported", transferId: null, error }] };
   }
-  const resume =
-    store.providerThreadsOf(thread.id).findLast((p) => p.instance === provider.instance && !p.lost && p.cutAfter == null) ?? null;
+  const usable = store.providerThreadsOf(thread.id).filter((p) => p.instance === provider.instance && !p.lost);
+  const newest = usable.at(-1);
+  const rewind = newest === undefined ? null : rewindInPlace(store, thread, newest, capabilities);
+  const resume = rewind === null ? (usable.findLast((p) => p.cutAfter == null) ?? null) : { ...rewind.native, coverage: rewind.knows };
   const start: StartContext = { ...blank, resume };
   const transfers = openTransfersTo(store, thread.id, true);
   const missing = missingRuns(store, thread, resume, run.ordinal);
@@ -61,18 +65,16 @@ export function resolveStartContext(store: Store, ids: Identifiers, question: St
   }
   start.tellsBase = needsBase;
   const handoffs = transfers.filter((t) => t.type === "provider_handoff");
-  if (handoffTellsBase || missing.length > 0)
-    tellMissing(
-      ids,
-      { thread, run, provider, resume, missing, handoffs, tellsBase: handoffTellsBase },
-      start,
-      resume === null && fork === undefined ? rewindPointOf(store, thread, missing, provider.instance, capabilities) : null,
-    );
-  else for (const t of handoffs) start.outcomes.push({ outcome: "none", transferId: t.id });
+  const forkAt = resume === null && fork === undefined ? rewindPointOf(store, thread, missing, provider.instance, capabilities) : null;
+  const back: GoBack | null = rewind !== null ? { by: "inPlace", at: rewind } : forkAt !== null ? { by: "fork", at: forkAt } : null;
+  if (handoffTellsBase || missing.length > 0 || back !== null) {
+    const upTo = missing.at(-1) ?? (rewind === null ? undefined : runAt(store, thread, rewind.afterOrdinal));
+    tellMissing(ids, { thread, provider, resume, missing, upTo, handoffs, tellsBase: handoffTellsBase }, start, back);
+  } else for (const t of handoffs) start.outcomes.push({ outcome: "none", transferId: t.id });
 
   start.tells = missing.map((r) => r.ordinal);
   // A native fork opens a conversation of its own.
-  if (start.outcomes.some((o) => o.outcome === "native")) start.resume = null;
+  if (start.outcomes.some((o) => o.outcome === "native" && o.at !== null)) start.resume = null;
   return { ...start, outcomes: inCommitOrder(start.outcomes, transfers) };
 }
 
@@ -145,35 +147,53 @@ function outcomeOf(transfer: WorkedOn, at: NativePoint | null): StartOutcome {
 
 type Missing = {
   thread: AppThread;
-  run: Run;
   provider: ProviderChoice;
   resume: ProviderThread | null;
   missing: Run[];
+  /** The last run that the provider is to know when it has been told. */
+  upTo: Run | undefined;
   handoffs: ContextTransfer[];
   tellsBase: boolean;
 };
 
 /** One provider handoff for all that this provider does not know; an open one is used where it still says the same. */
-function tellMissing(ids: Identifiers, m: Missing, start: StartContext, rewind: NativePoint | null): void {
-  const upTo = m.missing.at(-1);
-  const wanted = upTo === undefined ? { runId: null, ordinal: 0 } : { runId: upTo.id, ordinal: upTo.ordinal };
-  const open = m.handoffs.filter((t) => t.status !== "failed");
-  const sameWords = (t: ContextTransfer) =>
-    t.status === "resolved_portable" && t.targetProvider === m.provider.instance && t.sourcePoint.ordinal === wanted.ordinal;
-  const usable = open.find((t) => t.status === "pending" || sameWords(t));
+function tellMissing(ids: Identifiers, m: Missing, start: StartContext, back: GoBack | null): void {
+  const wanted = m.upTo === undefined ? { runId: null, ordinal: 0 } : { runId: m.upTo.id, ordinal: m.upTo.ordinal };
+  const fits = (t: ContextTransfer, status: ContextTransfer["status"]) =>
+    t.status === status && t.targetProvider === m.provider.instance && t.sourcePoint.ordinal === wanted.ordinal;
+  const native = nativelyBack(m, back);
+  const usable = m.handoffs.find(
+    (t) => t.status === "pending" || fits(t, "resolved_portable") || (fits(t, "resolved_native") && isSame(t, native)),
+  );
   const replaced = usable === undefined ? m.handoffs.at(-1) : undefined;
   for (const t of m.handoffs) if (t !== usable && t !== replaced) start.outcomes.push({ outcome: "none", transferId: t.id });
-  // A native conversation that knows more than it should is forked where it knew no more; once, then it is retold.
-  const refusedBefore = m.handoffs.some((t) => t.status === "failed" && t.resolution?.kind === "native_fork");
-  const at = refusedBefore || usable?.status === "resolved_portable" ? null : rewind;
-  const outcome = !m.tellsBase && m.resume !== null ? ("delta" as const) : ("portable" as const);
-  if (usable !== undefined) {
-    const transfer = { id: usable.id, input: usable, existing: usable };
-    start.outcomes.push(
-      at === null ? { outcome, transfer, reuse: usable.status === "resolved_portable" } : { outcome: "native", transfer, at },
-    );
-    return;
-  }
+  const transfer = usable === undefined ? made(ids, m, wanted, replaced, start) : { id: usable.id, input: usable, existing: usable };
+  if (back !== null) start.back = { ...back, transferId: transfer.id };
+  const reuse = usable?.status === "resolved_portable";
+  const isDelta = back?.by === "fork" || (!m.tellsBase && m.resume !== null);
+  const outcome = isDelta ? ("delta" as const) : ("portable" as const);
+  start.outcomes.push(native === null || reuse ? { outcome, transfer, reuse } : { outcome: "native", transfer, at: null });
+}
+
+/** The conversation that brings all that is to be known without a word told; null: something is told. */
+function nativelyBack(m: Missing, back: GoBack | null): { by: GoBack["by"]; ref: NativeRef } | null {
+  if (back === null) return null;
+  if (back.by === "inPlace") return m.missing.length > 0 || m.tellsBase ? null : { by: back.by, ref: back.at.native.nativeRef };
+  return m.missing.some((run) => run.ordinal > back.at.upTo) ? null : { by: back.by, ref: back.at.nativeRef };
+}
+
+function isSame({ resolution }: ContextTransfer, native: ReturnType<typeof nativelyBack>): boolean {
+  if (native === null || resolution?.kind !== "native_fork") return false;
+  return resolution.providerThreadRef.id === native.ref.id && (resolution.inPlace ?? false) === (native.by === "inPlace");
+}
+
+function made(
+  ids: Identifiers,
+  m: Missing,
+  wanted: Pick<TransferInput["sourcePoint"], "runId"> & { ordinal: number },
+  replaced: ContextTransfer | undefined,
+  start: StartContext,
+): WorkedOn {
   const input: TransferInput = {
     id: ids.next("transfer"),
     type: "provider_handoff",
@@ -190,8 +210,11 @@ function tellMissing(ids: Identifiers, m: Missing, start: StartContext, rewind: 
     outcome: null,
   };
   start.create.push(input);
-  const transfer = { id: input.id, input, existing: null };
-  start.outcomes.push(at === null ? { outcome, transfer, reuse: false } : { outcome: "native", transfer, at });
+  return { id: input.id, input, existing: null };
+}
+
+function runAt(store: Store, thread: AppThread, ordinal: number): Run | undefined {
+  return runsOf(store, thread.id, { min: ordinal, max: ordinal })[0];
 }
 
 /** The last run before the first missing one: what the provider is known to know. */

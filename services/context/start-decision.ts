@@ -12,6 +12,7 @@ import type { Store } from "../runtime/ports/store.ts";
 import type { Settings } from "../runtime/settings.ts";
 import type { Artefact } from "./artefacts.ts";
 import { mayRepeat } from "./coverage.ts";
+import type { NativePoint } from "./native-fork.ts";
 import type { StartContext, StartOutcome } from "./outcomes.ts";
 import { resolveStartContext } from "./start-context.ts";
 
@@ -88,7 +89,7 @@ export class Telling {
   /** Takes what needs no new artefact: a native fork, or what an earlier run had built. Returns false for the others. */
   takes(outcome: Worked): boolean {
     if (outcome.outcome === "native") {
-      const resolution = { kind: "native_fork" as const, providerThreadRef: outcome.at.nativeRef };
+      const resolution = nativeResolution(this.#decision.start, outcome.at);
       this.#resolutions.push({ transferId: outcome.transfer.id, resolution, basePoint: null, sourcePoint: null });
       return true;
     }
@@ -136,10 +137,21 @@ const noProvider = refusal(
   "Configure one in config.json, or name one with the message.",
 );
 
-function openPlan(start: StartContext): OpenPlan {
-  const native = start.outcomes.find((x) => x.outcome === "native");
-  if (native !== undefined) return { kind: "fork", transferId: native.transfer.id, ...native.at };
-  return start.resume === null ? { kind: "new" } : { kind: "resume", providerThreadId: start.resume.id, nativeRef: start.resume.nativeRef };
+function nativeResolution({ back }: StartContext, at: NativePoint | null): Prepared["resolutions"][number]["resolution"] {
+  if (at !== null) return { kind: "native_fork", providerThreadRef: at.nativeRef };
+  if (back === null) throw new Error("a conversation was to be taken back, and none was named");
+  if (back.by === "fork") return { kind: "native_fork", providerThreadRef: back.at.nativeRef };
+  return { kind: "native_fork", providerThreadRef: back.at.native.nativeRef, inPlace: true, lastTurnRef: back.at.keep.turnRef };
+}
+
+function openPlan({ outcomes, resume, back }: StartContext): OpenPlan {
+  for (const x of outcomes) if (x.outcome === "native" && x.at !== null) return { kind: "fork", transferId: x.transfer.id, ...x.at };
+  if (back?.by === "fork") return { kind: "fork", transferId: back.transferId, ...back.at };
+  if (resume === null) return { kind: "new" };
+  const open = { kind: "resume", providerThreadId: resume.id, nativeRef: resume.nativeRef } as const;
+  if (back === null) return open;
+  const { native: _, ...rewind } = back.at;
+  return { ...open, rewind: { ...rewind, transferId: back.transferId } };
 }
 
 function messageOf(store: Store, run: Run): string {

@@ -1,6 +1,6 @@
 import type { ItemBody } from "../../schemas/item.ts";
 import type { Modes } from "../../schemas/modes.ts";
-import type { NativeRef, ProviderCapabilities, ProviderInstanceId } from "../../schemas/provider.ts";
+import type { NativeRef, ProviderCapabilities, ProviderInstanceId, TurnName } from "../../schemas/provider.ts";
 import type { Refusal } from "../../schemas/refusal.ts";
 import type { RunEnding } from "../../schemas/run.ts";
 import type { AppTools } from "../runtime/ports/thread-tools.ts";
@@ -16,7 +16,8 @@ export interface ProviderAdapter {
   /**
    * Opens a native conversation for one attempt: a new one, an existing one to go on, or a fork at a completed turn.
    * Rejects with {@link ProviderFailure}; `openFailed` on it tells that this way of opening is impossible (a refused
-   * fork), as opposed to a provider that is not there. `signal` aborts a start that hangs (cases S08, R03).
+   * fork), as opposed to a provider that is not there; `rewindRefused`, that the conversation is there but cannot be taken
+   * back in place. `signal` aborts a start that hangs (cases S08, R03).
    */
   open(request: OpenSession, signal: AbortSignal): Promise<ProviderSession>;
   /**
@@ -37,12 +38,22 @@ export type OpenSession = {
   threadId: string;
   /** This environment's tools for the agent, where its provider takes such; good until the session is let go. */
   appTools?: AppTools;
-} & (
+} & OpenConversation;
+
+export type OpenConversation =
   | { kind: "new" }
-  | { kind: "resume"; nativeRef: NativeRef }
+  /** With `rewind` (asked only of adapters whose `rewind` is `inPlace`) it is taken back first. */
+  | { kind: "resume"; nativeRef: NativeRef; rewind?: Rewind }
   /** A new conversation with everything up to and including the completed turn `turnRef`. */
-  | { kind: "fork"; nativeRef: NativeRef; turnRef: NativeRef }
-);
+  | { kind: "fork"; nativeRef: NativeRef; turnRef: NativeRef };
+
+/**
+ * Takes a conversation back in place: when it is open, `keep` is there and none of `drop` is. All of `drop` are later than
+ * `keep`. Repeatable, as a crash may have come after it: what is gone already is no failure. The adapter looks at what it
+ * has left, and never trusts an answer alone. A turn of somebody else's (in another client of the provider) is never taken
+ * back: where that cannot be kept apart, it refuses.
+ */
+export type Rewind = { keep: TurnName; drop: readonly TurnName[] };
 
 /** One open native conversation. At most one turn at a time. */
 export interface ProviderSession {
@@ -102,10 +113,13 @@ export class ProviderFailure extends Error {
   readonly refusal: Refusal;
   /** True when the way of opening is what failed (a native fork that cannot be honoured). */
   readonly openFailed: boolean;
-  constructor(refusal: Refusal, options: { openFailed?: boolean; cause?: unknown } = {}) {
+  /** True when the conversation is there and only taking it back in place was refused. */
+  readonly rewindRefused: boolean;
+  constructor(refusal: Refusal, options: { openFailed?: boolean; rewindRefused?: boolean; cause?: unknown } = {}) {
     super(refusal.message, { cause: options.cause });
     this.refusal = refusal;
-    this.openFailed = options.openFailed ?? false;
+    this.rewindRefused = options.rewindRefused ?? false;
+    this.openFailed = options.openFailed ?? this.rewindRefused;
   }
 }
 

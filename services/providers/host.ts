@@ -12,6 +12,7 @@ import type { Workspaces } from "../runtime/ports/workspaces.ts";
 import type { Settings } from "../runtime/settings.ts";
 import { runFrom, threadFrom } from "../runtime/typed-actors.ts";
 import { type ProviderAdapter, ProviderFailure, type ProviderSession } from "./contract.ts";
+import { howToOpen } from "./how-to-open.ts";
 import { InputLookup } from "./input-lookup.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { LiveTurn } from "./live-turn.ts";
@@ -181,7 +182,7 @@ export class ProviderHost {
       model: provider.model,
       modes: run.modes,
       cwd: folderOf(this.#o.store, thread),
-      open,
+      open: howToOpen(this.#o.store, thread.id, open),
     };
     const input = turnInput(this.#o.store, run, turn.attemptId, this.#o.mayRepeatNote);
     const give = async () => {
@@ -226,7 +227,8 @@ export class ProviderHost {
         error instanceof Error ? error.message : String(error),
         "See ropewalk doctor, then send again.",
       );
-    await turn.end("failed", what, { openFailed: failure?.openFailed ?? false });
+    const { openFailed = false, rewindRefused = false } = failure ?? {};
+    await turn.end("failed", what, { openFailed, rewindRefused });
   }
 
   /**

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import type { ThreadId } from "../../schemas/ids.ts";
 import { refusal } from "../../schemas/refusal.ts";
-import type { OpenPlan, Run } from "../../schemas/run.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
-import { type OpenSession, type ProviderAdapter, ProviderFailure, type ProviderSession } from "./contract.ts";
+import { type OpenConversation, type OpenSession, type ProviderAdapter, ProviderFailure, type ProviderSession } from "./contract.ts";
 import { within } from "./within.ts";
 
 /** How long a provider may take to let go of a conversation. */
@@ -13,7 +12,7 @@ const detachMs = 20_000;
 type OpenedAs = Pick<OpenSession, "cwd" | "model" | "modes">;
 type Live = OpenedAs & { instance: string; session: ProviderSession };
 
-export type SessionRequest = OpenedAs & { threadId: ThreadId; instance: string; open: OpenPlan };
+export type SessionRequest = OpenedAs & { threadId: ThreadId; instance: string; open: OpenConversation };
 
 /**
  * The native conversations that are open in this process: at most one per thread. Another provider's is let go of before
@@ -59,7 +58,7 @@ export class LiveSessions {
         ),
       );
     const { cwd, model, modes, instance, threadId } = request;
-    const session = await unlessAborted(adapter.open({ cwd, model, modes, threadId, ...how(request.open) }, signal), signal);
+    const session = await unlessAborted(adapter.open({ cwd, model, modes, threadId, ...request.open }, signal), signal);
     this.#live.set(threadId, { cwd, model, modes, instance, session });
     return { session, reused: false };
   }
@@ -109,23 +108,14 @@ function isAsWanted(live: Live, wanted: SessionRequest): boolean {
   return (
     live.instance === wanted.instance &&
     wanted.open.kind === "resume" &&
+    // One that is to be taken back is opened anew for it.
+    wanted.open.rewind === undefined &&
     wanted.open.nativeRef.id === live.session.nativeRef.id &&
     live.cwd === wanted.cwd &&
     live.model === wanted.model &&
     live.modes.runtimeMode === wanted.modes.runtimeMode &&
     live.modes.interactionMode === wanted.modes.interactionMode
   );
-}
-
-function how(open: NonNullable<Run["plan"]>["open"]) {
-  switch (open.kind) {
-    case "new":
-      return { kind: "new" } as const;
-    case "resume":
-      return { kind: "resume", nativeRef: open.nativeRef } as const;
-    case "fork":
-      return { kind: "fork", nativeRef: open.nativeRef, turnRef: open.turnRef } as const;
-  }
 }
 
 /** An open that goes on although it was given up is let go of as soon as it is there (case R03). */

@@ -17,7 +17,7 @@ export type TurnHost = {
   leaseExpired(turn: LiveTurn, error: Refusal): void;
 };
 
-type EndOptions = { openFailed?: boolean; turnRef?: NativeRef | null; endedByProvider?: boolean };
+type EndOptions = { openFailed?: boolean; rewindRefused?: boolean; turnRef?: NativeRef | null; endedByProvider?: boolean };
 
 /** Partial text is written at most this often (decision 14). */
 const progressEveryMs = 250;
@@ -110,6 +110,7 @@ export class LiveTurn {
       ending,
       error,
       openFailed: options.openFailed ?? false,
+      ...(options.rewindRefused === true && { rewindRefused: true }),
       turnRef: options.turnRef ?? null,
       ...(kept !== null && { workspace: kept.snapshot, workspaceNote: kept.note }),
     });

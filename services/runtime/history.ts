@@ -4,7 +4,14 @@ import type { AppThread } from "../../schemas/thread.ts";
 import { type ActorSource, threadFrom } from "./typed-actors.ts";
 
 /** A stretch of one thread's own history: runs `fromOrdinal` to `toOrdinal`, both included. Ordinal 0 is imported history. */
-export type HistorySegment = { threadId: ThreadId; fromOrdinal: number; toOrdinal: number; inherited: boolean };
+export type HistorySegment = {
+  threadId: ThreadId;
+  fromOrdinal: number;
+  toOrdinal: number;
+  inherited: boolean;
+  /** When an inherited stretch was taken over: its runs count as they did then. */
+  asOf?: number;
+};
 
 /**
  * What a thread shows, oldest first: what it inherits, by reference, then its own. Nothing is copied, so a fork of a
@@ -14,13 +21,26 @@ export function historyOf(source: ActorSource, threadId: ThreadId, upTo = Number
   const segments: HistorySegment[] = [];
   let at: ThreadId | null = threadId;
   let bound = upTo;
+  let asOf: number | undefined;
   while (at !== null) {
     const thread: AppThread | null = threadFrom(source, at);
-    segments.unshift({ threadId: at, fromOrdinal: 0, toOrdinal: bound, inherited: at !== threadId });
+    segments.unshift({
+      threadId: at,
+      fromOrdinal: 0,
+      toOrdinal: bound,
+      inherited: at !== threadId,
+      ...(asOf !== undefined && { asOf }),
+    });
     at = thread?.inherited?.threadId ?? null;
     bound = thread?.inherited?.ordinal ?? 0;
+    asOf = inheritsAsOf(thread);
   }
   return segments;
+}
+
+/** When a fork took its inherited history over. */
+export function inheritsAsOf(thread: AppThread | null): number | undefined {
+  return thread?.inherited == null ? undefined : (thread.inherited.asOf ?? thread.createdAt);
 }
 
 /** The latest point that a thread can be forked at: its own, else the one it inherits. `threadId` is the owner's. */
@@ -31,9 +51,12 @@ export function latestStablePoint(thread: AppThread): { threadId: ThreadId; runI
 
 /**
  * Runs that belong to the conversation as it is retold: all that were given to a provider or ended on the way to one,
- * also with the process. Not those that a person took back before anybody saw them, nor those that a rollback took back.
+ * also with the process. Not those that a person took back before anybody saw them, nor those that a rollback took back;
+ * to a fork these count all the same when they were taken back after `asOf`.
  */
-export function isPartOfHistory(run: Run): boolean {
-  if (run.status === "rolled_back") return false;
-  return run.acceptedAt !== null || run.status === "failed" || (run.status === "interrupted" && run.interruptReason === null);
+export function isPartOfHistory(run: Run, asOf?: number): boolean {
+  const goneLater = asOf !== undefined && run.takenBackAt !== undefined && run.takenBackAt >= asOf;
+  const status = run.status === "rolled_back" && goneLater ? run.takenBackFrom : run.status;
+  if (status === "rolled_back") return false;
+  return run.acceptedAt !== null || status === "failed" || (status === "interrupted" && run.interruptReason === null);
 }

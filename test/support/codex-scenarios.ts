@@ -1,3 +1,4 @@
+import type { AttemptId } from "../../schemas/ids.ts";
 import type { Modes } from "../../schemas/modes.ts";
 import type { LookupAnswer, ProviderAdapter, ProviderFailure, ProviderSession, TurnEvent } from "../../services/providers/contract.ts";
 import { type ModelRule, say, shell, when } from "./model-endpoint.ts";
@@ -98,6 +99,37 @@ export const scenarios = {
         found: await adapter.lookup({ ...query, attemptId: "attempt:second" }),
         absent: await adapter.lookup({ ...query, attemptId: "attempt:third" }),
       };
+    },
+  },
+
+  /** A conversation of three turns that is taken back to the first, twice as after a crash, and one that is not there. */
+  rewind: {
+    rules: [],
+    async play(adapter, cwd) {
+      const source = await open(adapter, cwd, fullAccess);
+      const turns = [await turn(source, "first"), await turn(source, "second"), await turn(source, "third")];
+      await source.detach();
+      const names = ["first", "second", "third"].map((message, at) => ({
+        turnRef: turns[at]!.flatMap((event) => (event.type === "ended" ? [event.turnRef] : []))[0]!,
+        attemptId: `attempt:${message}` as AttemptId,
+      }));
+      const request = {
+        cwd,
+        model: null,
+        modes: fullAccess,
+        threadId: "thread:test",
+        kind: "resume",
+        nativeRef: source.nativeRef,
+      } as const;
+      const rewind = { keep: names[0]!, drop: names.slice(1) };
+      await (await adapter.open({ ...request, rewind }, signal)).detach();
+      const back = await adapter.open({ ...request, rewind }, signal);
+      const seen = { fourth: await turn(back, "fourth") };
+      await back.detach();
+      const refused = await adapter
+        .open({ ...request, rewind: { keep: names[2]!, drop: [] } }, signal)
+        .catch((cause: ProviderFailure) => cause);
+      return { ...seen, refused: refused as ProviderFailure };
     },
   },
 

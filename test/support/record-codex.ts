@@ -4,8 +4,10 @@ import { onKill, scenarios } from "./codex-scenarios.ts";
 import { ModelEndpoint } from "./model-endpoint.ts";
 import { RealCodex } from "./real-codex.ts";
 
-/** Records every scenario anew from the real binary: `npm run record:codex`. */
+/** Records scenarios anew from the real binary, all of them or those that are named: `npm run record:codex [-- NAME…]`. */
+const named = process.argv.slice(2);
 for (const [name, { rules, play }] of Object.entries(scenarios)) {
+  if (named.length > 0 && !named.includes(name)) continue;
   await using endpoint = await ModelEndpoint.start(...rules);
   using codex = await RealCodex.create(endpoint);
   const lines: Line[] = [];

@@ -2,12 +2,19 @@ import { type Refusal, type RefusalCode, refusal } from "../../../schemas/refusa
 import { ProviderFailure } from "../contract.ts";
 import type { CodexError } from "./protocol.ts";
 
-type FailureOptions = { code?: RefusalCode; openFailed?: boolean; details?: Record<string, unknown>; cause?: unknown };
+type FailureOptions = {
+  code?: RefusalCode;
+  openFailed?: boolean;
+  rewindRefused?: boolean;
+  details?: Record<string, unknown>;
+  cause?: unknown;
+};
 
 /** A failure of this adapter; `provider_unavailable` unless another code is given. */
 export function failure(reason: string, message: string, hint: string, options: FailureOptions = {}): ProviderFailure {
   return new ProviderFailure(refusal(options.code ?? "provider_unavailable", reason, message, hint, options.details), {
-    openFailed: options.openFailed ?? false,
+    ...(options.openFailed !== undefined && { openFailed: options.openFailed }),
+    ...(options.rewindRefused !== undefined && { rewindRefused: options.rewindRefused }),
     cause: options.cause,
   });
 }
@@ -39,11 +46,16 @@ export function asFailure(cause: unknown): ProviderFailure {
   });
 }
 
+/** Somebody has the thread loaded, or is about to let go of it: it is there, and can be opened a little later. */
+export function isHeld({ message }: RpcError): boolean {
+  return message.includes("already has an active writer") || message.includes("is closing");
+}
+
 /** How opening a thread failed. A fork or a thread that Codex refuses is impossible to open this way, whatever is tried again. */
 export function openFailure(kind: "new" | "resume" | "fork", cause: unknown): ProviderFailure {
   if (!(cause instanceof RpcError)) return asFailure(cause);
   const said = `Codex: ${cause.message}`;
-  if (cause.message.includes("already has an active writer")) {
+  if (isHeld(cause)) {
     return failure("native_thread_in_use", said, "Close this conversation in the other Codex, then send again.", { cause });
   }
   if (kind === "fork") {

@@ -8,21 +8,26 @@ const turnsPerPage = 20;
 const maxTurnPages = 500;
 const threadsSearched = 50;
 
-/** The newest turn that `matches`, or null when the whole list is known and none does. Rejects when the list is longer than we read. */
-async function findTurn(peer: RpcPeer, threadId: string, matches: (turn: CodexTurn) => boolean): Promise<CodexTurn | null> {
+/** A thread's turns, the newest first. Rejects when the list is longer than we read. */
+export async function* newestTurns(peer: RpcPeer, threadId: string): AsyncGenerator<CodexTurn> {
   let cursor: string | null = null;
   for (let page = 0; page < maxTurnPages; page++) {
     const params: Record<string, unknown> = { threadId, sortDirection: "desc", itemsView: "full", limit: turnsPerPage, cursor };
     const { data, nextCursor }: TurnsPage = await peer.request<TurnsPage>("thread/turns/list", params);
-    const found = data.find(matches);
-    if (found) return found;
-    if (!nextCursor) return null;
+    yield* data;
+    if (!nextCursor) return;
     cursor = nextCursor;
   }
   throw failure("history_too_long", "The native conversation is too long to look a turn up.", "Nothing to do.");
 }
 
-function hasInput(turn: CodexTurn, messageId: string): boolean {
+/** The newest turn that `matches`, or null when the whole list is known and none does. */
+async function findTurn(peer: RpcPeer, threadId: string, matches: (turn: CodexTurn) => boolean): Promise<CodexTurn | null> {
+  for await (const turn of newestTurns(peer, threadId)) if (matches(turn)) return turn;
+  return null;
+}
+
+export function hasInput(turn: CodexTurn, messageId: string): boolean {
   return turn.items?.some((item) => item.type === "userMessage" && item.clientId === messageId) ?? false;
 }
 

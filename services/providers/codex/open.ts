@@ -1,18 +1,19 @@
 import type { OpenSession } from "../contract.ts";
 import { abortable } from "./abortable.ts";
-import { failure, openFailure, RpcError } from "./failure.ts";
+import { failure, isHeld, openFailure, RpcError } from "./failure.ts";
 import { turnNamed } from "./history.ts";
 import { type Policy, policyOf, requirePolicy } from "./modes.ts";
 import type { OpenedThread } from "./protocol.ts";
+import { rewindThread } from "./rewind.ts";
 import type { Connection } from "./server.ts";
 
-/** Another process that is just ending still holds the writer lock for a moment. */
+/** Another process that is just ending still holds the writer lock for a moment, and so does this one that lets go of it. */
 const lockTries = 10;
 const lockPauseMs = 300;
 
 /**
- * Loads the native thread that `request` asks for. Rejects with a `ProviderFailure`; `openFailed` when Codex refuses this
- * fork or does not have this thread. A thread that is loaded although nobody waits for it any more is let go.
+ * Loads the native thread that `request` asks for, and takes it back where it is to be. Rejects with a `ProviderFailure`;
+ * `openFailed` when Codex refuses this fork, this rewind, or does not have this thread. A thread that is loaded although nobody waits for it any more is let go.
  */
 export async function openThread(
   connection: Connection,
@@ -27,6 +28,13 @@ export async function openThread(
   try {
     const opened = await abortable(opening, signal, aborted, letGo);
     await requireUsable(policy, opened, () => letGo(opened));
+    if (request.kind === "resume" && request.rewind !== undefined) {
+      const back = rewindThread(connection.peer, opened.thread.id, request.rewind).catch(async (cause: unknown) => {
+        await letGo(opened).catch(() => undefined);
+        throw cause;
+      });
+      await abortable(back, signal, aborted, () => letGo(opened));
+    }
     return opened;
   } catch (cause) {
     throw openFailure(request.kind, cause);
@@ -51,8 +59,7 @@ async function load(
     try {
       return await peer.request("thread/resume", existing);
     } catch (cause) {
-      const locked = cause instanceof RpcError && cause.message.includes("already has an active writer");
-      if (!locked || tries >= lockTries || signal.aborted) throw cause;
+      if (!(cause instanceof RpcError) || !isHeld(cause) || tries >= lockTries || signal.aborted) throw cause;
     }
     await connection.pause(lockPauseMs);
   }

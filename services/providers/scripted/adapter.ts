@@ -8,7 +8,7 @@ import type { LookupAnswer, LookupQuery, OpenSession, ProviderAdapter, ProviderS
 import { capabilitiesOf, nativeRef, turnRef } from "./capabilities.ts";
 import { turnId } from "./conversation.ts";
 import { Conversations, type OpenConversation } from "./conversations.ts";
-import { cannotOpen, failure, scriptedFailure } from "./failure.ts";
+import { cannotOpen, cannotRewind, failure, scriptedFailure } from "./failure.ts";
 import { Inputs } from "./inputs.ts";
 import { pause } from "./pause.ts";
 import { interrupted } from "./play.ts";
@@ -123,12 +123,27 @@ class ScriptedAdapter implements ProviderAdapter {
   #conversation(request: OpenSession, script: Script): Promise<OpenConversation> {
     const { conversations, clock } = this.#host;
     if (request.kind === "new") return conversations.create(request.threadId, clock.now());
-    if (request.kind === "resume") return conversations.resume(request.nativeRef.id, this.capabilities.writerLock);
+    if (request.kind === "resume") return this.#resume(request, script);
     const { nativeFork } = this.capabilities;
     if (nativeFork === "none" || script.capabilities?.refuseFork) {
       throw cannotOpen("native_fork_refused", "The provider refuses to fork this conversation.", "Start from a handoff instead.");
     }
     const source = { native: request.nativeRef.id, turn: request.turnRef.id };
     return conversations.fork(source, request.threadId, clock.now(), nativeFork === "head");
+  }
+
+  async #resume({ nativeRef, rewind }: Extract<OpenSession, { kind: "resume" }>, script: Script): Promise<OpenConversation> {
+    const { conversations } = this.#host;
+    const open = await conversations.resume(nativeRef.id, this.capabilities.writerLock);
+    if (rewind === undefined) return open;
+    try {
+      if (this.capabilities.rewind !== "inPlace" || script.capabilities?.refuseRewind)
+        throw cannotRewind("The provider refuses to take this conversation back.");
+      await conversations.rewind(open, rewind);
+      return open;
+    } catch (cause) {
+      conversations.release(open);
+      throw cause;
+    }
   }
 }

@@ -18,7 +18,7 @@ const defaults: ProviderCapabilities = {
 
 /** What a script says that its provider can do, over the defaults. */
 export function capabilitiesOf(script: Script): ProviderCapabilities {
-  const { refuseFork: _, identity, ...declared } = script.capabilities ?? {};
+  const { refuseFork: _fork, refuseRewind: _rewind, identity, ...declared } = script.capabilities ?? {};
   return { ...defaults, ...declared, identity: { ...defaults.identity, ...identity } };
 }
 

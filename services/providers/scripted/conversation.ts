@@ -18,9 +18,12 @@ export type ConversationRecord =
   | { type: "opened"; id: string; threadId: string; forkedFrom: { native: string; turn: string } | null; at: number }
   | { type: "turn"; turn: string; attemptId: string; inherited: boolean; context: string[]; message: string }
   | { type: "item"; turn: string; body: ItemBody }
-  | { type: "ended"; turn: string; ending: RunEnding };
+  | { type: "ended"; turn: string; ending: RunEnding }
+  /** What came after this turn was taken back. */
+  | { type: "rewound"; to: string };
 
-export type Conversation = { id: string; turns: Turn[] };
+/** `made`: turns that it ever had; the number of one that was taken back is not given again. */
+export type Conversation = { id: string; turns: Turn[]; made: number };
 
 /** Unique for ever: a fork keeps the ids of what it inherited and counts on under its own. */
 export function turnId(native: string, number: number): string {
@@ -33,11 +36,13 @@ export function turnId(native: string, number: number): string {
  */
 export function replay(id: string, records: ConversationRecord[], accepted: (attemptId: string, turn: string) => boolean): Conversation {
   const turns = new Map<string, Turn>();
+  let made = 0;
   for (const record of records) {
     if (record.type === "turn") {
       const { turn, attemptId, inherited, context, message } = record;
       turns.delete(turn);
       if (inherited || accepted(attemptId, turn)) {
+        made += 1;
         turns.set(turn, { id: turn, attemptId, inherited, context, message, items: [], ending: null });
       }
     } else if (record.type === "item") {
@@ -45,9 +50,12 @@ export function replay(id: string, records: ConversationRecord[], accepted: (att
     } else if (record.type === "ended") {
       const turn = turns.get(record.turn);
       if (turn) turn.ending = record.ending;
+    } else if (record.type === "rewound") {
+      const ids = [...turns.keys()];
+      for (const gone of ids.slice(ids.indexOf(record.to) + 1)) turns.delete(gone);
     }
   }
-  return { id, turns: [...turns.values()] };
+  return { id, turns: [...turns.values()], made };
 }
 
 /** The records that copy `turns` into a fork. */

@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ItemBody } from "../../../schemas/item.ts";
+import type { TurnName } from "../../../schemas/provider.ts";
 import type { RunEnding } from "../../../schemas/run.ts";
+import type { Rewind } from "../contract.ts";
 import { type Conversation, type ConversationRecord, inheritedRecords, replay, type Turn, turnId } from "./conversation.ts";
-import { cannotOpen, failure } from "./failure.ts";
+import { cannotOpen, cannotRewind, failure } from "./failure.ts";
 import type { Inputs } from "./inputs.ts";
 import { JsonLines, readJsonLines } from "./json-lines.ts";
 
@@ -40,6 +42,22 @@ export class Conversations {
     }
     open.writers += 1;
     return open;
+  }
+
+  /**
+   * Takes back what `drop` names, and what came with it. Repeatable: what is gone already is no failure. Refused where the
+   * turn that is to stay is not there.
+   */
+  async rewind({ conversation, lines }: OpenConversation, { keep, drop }: Rewind): Promise<void> {
+    const { turns } = conversation;
+    const isNamed = (turn: Turn, { turnRef, attemptId }: TurnName) => turn.id === turnRef?.id || turn.attemptId === attemptId;
+    const kept = turns.findIndex((turn) => isNamed(turn, keep));
+    if (kept === -1) throw cannotRewind(`The conversation ${conversation.id} has no such turn.`);
+    const first = turns.findIndex((turn, at) => at > kept && drop.some((name) => isNamed(turn, name)));
+    const last = turns[first - 1];
+    if (first === -1 || last === undefined) return;
+    await lines.append({ type: "rewound", to: last.id } satisfies ConversationRecord);
+    turns.splice(first);
   }
 
   /** A new conversation with the turns up to and including `turn`, which must be completed. `headOnly`: and be the last. */
@@ -166,6 +184,6 @@ export class Conversations {
 /** The turn that an input would begin, not yet part of the conversation. */
 export function nextTurn(conversation: Conversation, input: { attemptId: string; context: string[]; message: string }): Turn {
   const { attemptId, context, message } = input;
-  const id = turnId(conversation.id, conversation.turns.length + 1);
+  const id = turnId(conversation.id, conversation.made + 1);
   return { id, attemptId, inherited: false, context, message, items: [], ending: null };
 }

@@ -15,7 +15,9 @@ export type InputRecord = {
   opened: "new" | "resume" | "fork";
   /** For the first input of a fork: the native conversation and the turn that it was forked at. */
   forkedFrom?: { native: string; turn: string };
-  /** Counted from 1 in the native conversation, with what a fork inherited. */
+  /** For the first input after it was taken back in place: the turn that was then its last. */
+  rewoundTo?: string | null;
+  /** Counted from 1 in the native conversation, with what a fork inherited and what was taken back since. */
   turn: number;
   context: string[];
   message: string;

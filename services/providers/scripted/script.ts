@@ -143,6 +143,8 @@ export const Script = z.strictObject({
       identity: ProviderCapabilities.shape.identity.partial(),
       /** Forks are declared as the other keys say, and refused when one is asked for (case F05). */
       refuseFork: z.boolean(),
+      /** The same for taking a conversation back in place. */
+      refuseRewind: z.boolean(),
     })
     .partial()
     .optional(),

@@ -34,6 +34,8 @@ export class ScriptedSession implements ProviderSession {
   readonly #request: OpenSession;
   readonly #open: OpenConversation;
   readonly #closing = new AbortController();
+  /** Its last turn when it was opened. */
+  readonly #rewoundTo: string | null;
   #running: RunningTurn | null = null;
   #starting: Promise<unknown> | null = null;
   #turns = 0;
@@ -43,6 +45,7 @@ export class ScriptedSession implements ProviderSession {
     this.#host = host;
     this.#request = request;
     this.#open = open;
+    this.#rewoundTo = open.conversation.turns.at(-1)?.id ?? null;
   }
 
   get nativeRef() {
@@ -98,8 +101,9 @@ export class ScriptedSession implements ProviderSession {
     const { conversation } = this.#open;
     const capabilities = this.#host.capabilities();
     const turn = nextTurn(conversation, input);
-    const number = conversation.turns.length + 1;
-    const choice = chooseRule(this.#host.script(), { message: input.message, context: input.context, turn: number }, this.#host.used);
+    const number = conversation.made + 1;
+    const turnNow = conversation.turns.length + 1;
+    const choice = chooseRule(this.#host.script(), { message: input.message, context: input.context, turn: turnNow }, this.#host.used);
     const [before, steps] = split(choice.steps);
 
     let recorded = false;
@@ -109,6 +113,7 @@ export class ScriptedSession implements ProviderSession {
       await this.#host.conversations.prepareTurn(this.#open, turn);
       await this.#host.inputs.accept(this.#recordOf(input, number, capabilities));
       conversation.turns.push(turn);
+      conversation.made = number;
       this.#turns += 1;
     };
     try {
@@ -182,6 +187,7 @@ export class ScriptedSession implements ProviderSession {
       native: this.#open.conversation.id,
       opened: first ? request.kind : "resume",
       ...(first && request.kind === "fork" && { forkedFrom: { native: request.nativeRef.id, turn: request.turnRef.id } }),
+      ...(first && request.kind === "resume" && request.rewind && { rewoundTo: this.#rewoundTo }),
       turn,
       context: input.context,
       message: input.message,

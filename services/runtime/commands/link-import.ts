@@ -73,7 +73,7 @@ function messagesOf(context: PlanContext, thread: AppThread): ImportMessage[] {
   const messages: ImportMessage[] = [];
   for (const segment of historyOf(context.overlay, thread.id, upTo)) {
     const runs = runsOf(context.overlay, segment.threadId, { min: Math.max(segment.fromOrdinal, 1), max: segment.toOrdinal });
-    const untold = new Set(runs.filter((run) => !isPartOfHistory(run)).map((run) => run.ordinal));
+    const untold = new Set(runs.filter((run) => !isPartOfHistory(run, segment.asOf)).map((run) => run.ordinal));
     for (const item of context.overlay.store.items(segment)) {
       const message = untold.has(item.runOrdinal) ? null : asMessage(context, item);
       if (message !== null) messages.push(message);

@@ -1,5 +1,6 @@
 import type { CheckpointId, ItemId, TransferId } from "../../../schemas/ids.ts";
 import type { Content } from "../../../schemas/item.ts";
+import type { ProviderThread } from "../../../schemas/provider.ts";
 import type { Run } from "../../../schemas/run.ts";
 import { addItem, type CommandOf, type Plan, type PlanContext } from "../plan.ts";
 import { reportLate, underWay } from "./run-progress.ts";
@@ -23,7 +24,7 @@ export const runEnded: Plan<"run.ended"> = (command, context) => {
       runOrdinal: run.ordinal,
       body: { kind: "error", content: { text: `${command.error.message} (${command.error.hint})` } },
     });
-  if (command.openFailed) noteLostConversation(context, run);
+  if (command.openFailed) noteConversation(context, run, command.rewindRefused ?? false);
   const checkpointId = command.ending === "completed" ? makeCheckpoint(context, run, command) : null;
   const result = lastAnswer(context, run);
   context.uow.tell({
@@ -93,14 +94,27 @@ function lastAnswer(context: PlanContext, run: Run): { itemId: ItemId; content: 
   return item?.body.kind === "assistant_message" ? { itemId: item.id, content: item.body.content } : null;
 }
 
-/** A conversation that cannot be opened again would fail every run to come: the next one starts anew, with everything. */
-function noteLostConversation(context: PlanContext, run: Run): void {
+/**
+ * A conversation that cannot be opened again, or not be taken back, would fail every run to come: the next one begins anew
+ * with everything, or forks it.
+ */
+function noteConversation(context: PlanContext, run: Run, rewindRefused: boolean): void {
   const open = run.acceptedAt === null ? run.plan?.open : undefined;
-  const native = open?.kind === "resume" ? context.overlay.providerThread(open.providerThreadId) : null;
-  if (native !== null) context.overlay.putProviderThread({ ...native, lost: true });
+  if (open?.kind === "resume")
+    put(context, context.overlay.providerThread(open.providerThreadId), rewindRefused ? { rewindRefused: "inPlace" } : { lost: true });
+  if (open?.kind === "fork" && open.upTo !== undefined) {
+    const own = context.overlay.providerThreadsOf(run.threadId).find((p) => p.nativeRef.id === open.nativeRef.id);
+    put(context, own ?? null, { rewindRefused: "fork" });
+  }
 }
 
-/** A fork that the adapter could not honour is that transfer's fault, and no other's (case F05). */
+function put(context: PlanContext, native: ProviderThread | null, found: Partial<ProviderThread>): void {
+  if (native !== null) context.overlay.putProviderThread({ ...native, ...found });
+}
+
+/** A fork or a rewind that the adapter could not honour is that transfer's fault, and no other's (case F05). */
 function failedByOpening(run: Run): TransferId[] {
-  return run.acceptedAt === null && run.plan?.open.kind === "fork" ? [run.plan.open.transferId] : [];
+  const open = run.acceptedAt === null ? run.plan?.open : undefined;
+  if (open?.kind === "fork") return [open.transferId];
+  return open?.kind === "resume" && open.rewind !== undefined ? [open.rewind.transferId] : [];
 }

@@ -1,8 +1,9 @@
 import type { ReportedItem } from "../../../schemas/command.ts";
 import type { ContextHandoff } from "../../../schemas/handoff.ts";
 import type { RunId } from "../../../schemas/ids.ts";
-import type { Coverage, NativeRef, OrdinalRange, ProviderThread } from "../../../schemas/provider.ts";
+import type { Coverage, NativeRef, ProviderThread } from "../../../schemas/provider.ts";
 import { isEndedRun, type Run, type StartPlan } from "../../../schemas/run.ts";
+import { withOrdinal } from "../ordinals.ts";
 import { addItem, type Plan, type PlanContext } from "../plan.ts";
 import { runFrom, transferFrom } from "../typed-actors.ts";
 
@@ -40,7 +41,8 @@ export const runAccepted: Plan<"run.accepted"> = (command, context) => {
 /** The handle of the native conversation, with what it knows once it has taken this run's input. */
 function nativeThread(context: PlanContext, run: Run, plan: StartPlan, nativeRef: NativeRef): ProviderThread {
   const before = plan.open.kind === "resume" ? context.overlay.providerThread(plan.open.providerThreadId) : null;
-  const known: Coverage = before?.coverage ?? { base: false, native: [], told: [], transfers: [] };
+  const rewind = plan.open.kind === "resume" ? plan.open.rewind : undefined;
+  const known: Coverage = rewind?.knows ?? before?.coverage ?? { base: false, native: [], told: [], transfers: [] };
   const coverage: Coverage = {
     base: known.base || plan.tellsBase,
     native: withOrdinal(known.native, run.ordinal),
@@ -59,19 +61,7 @@ function nativeThread(context: PlanContext, run: Run, plan: StartPlan, nativeRef
         lost: false,
         createdAt: context.uow.now,
       }
-    : { ...before, nativeRef, coverage, lastRunId: run.id };
-}
-
-/** Ranges with one more ordinal in them; neighbours are joined. */
-function withOrdinal(ranges: readonly OrdinalRange[], ordinal: number): OrdinalRange[] {
-  const all = [...ranges, [ordinal, ordinal] as OrdinalRange].sort((a, b) => a[0] - b[0]);
-  const joined: OrdinalRange[] = [];
-  for (const [from, to] of all) {
-    const last = joined.at(-1);
-    if (last !== undefined && from <= last[1] + 1) last[1] = Math.max(last[1], to);
-    else joined.push([from, to]);
-  }
-  return joined;
+    : { ...before, nativeRef, coverage, lastRunId: run.id, ...(rewind !== undefined && { cutAfter: null }) };
 }
 
 /** What a run was told besides its message stands in the thread, where a person can open it. */

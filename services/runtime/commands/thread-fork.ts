@@ -3,7 +3,7 @@ import type { CheckpointId, RunId, ThreadId } from "../../../schemas/ids.ts";
 import type { Run } from "../../../schemas/run.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { createdBy, mayChange, originOf } from "../access.ts";
-import { historyOf, latestStablePoint } from "../history.ts";
+import { historyOf, inheritsAsOf, latestStablePoint } from "../history.ts";
 import { addItem, needRun, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { pointAt } from "../source-point.ts";
@@ -36,7 +36,7 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
         relationshipToParent: "fork",
         rootThreadId: source.lineage.rootThreadId,
       },
-      inherited: { threadId: at.threadId, runId: at.runId, ordinal: at.ordinal },
+      inherited: { threadId: at.threadId, runId: at.runId, ordinal: at.ordinal, ...takenOver(source, at) },
       modes: source.modes,
       workspace: ownWorkspace(context, source),
       linkOrigin: originOf(context, source),
@@ -139,4 +139,10 @@ function withCheckpoint(context: PlanContext, at: { threadId: ThreadId; runId: R
 
 function sourceProvider(context: PlanContext, at: StableAt): string | null {
   return at.runId === null ? null : (needRun(context, at.runId).provider?.instance ?? null);
+}
+
+/** A fork of a fork at an inherited point shows what the fork shows, whatever the owner has taken back since. */
+function takenOver(source: AppThread, at: StableAt): { asOf?: number } {
+  const asOf = at.threadId === source.id ? undefined : inheritsAsOf(source);
+  return asOf === undefined ? {} : { asOf };
 }

@@ -1,4 +1,5 @@
 import type { ProviderThread } from "../../../schemas/provider.ts";
+import type { Run } from "../../../schemas/run.ts";
 import type { AppThread, Restoring, Undone } from "../../../schemas/thread.ts";
 import { mayChange } from "../access.ts";
 import { needThread, type Plan, type PlanContext } from "../plan.ts";
@@ -8,7 +9,7 @@ import { undoPoint } from "../undo-point.ts";
 
 /**
  * Takes a thread's later runs back, and its own worktree with them (contract §7). The user's folder stays as it is. Native
- * conversations that know what was taken back are not gone on with; the next run forks or retells.
+ * conversations that know what was taken back are marked: the next run takes them back too, or forks, or retells.
  */
 export const undoThread: Plan<"thread.undo"> = (command, context) => {
   const thread = needIdle(context, command.threadId);
@@ -21,7 +22,7 @@ export const undoThread: Plan<"thread.undo"> = (command, context) => {
     runIds: taken.map((run) => run.id),
     toOrdinal,
     stableBefore: thread.latestStable,
-    cut: cutConversations(context, thread, toOrdinal),
+    cut: cutConversations(context, thread, toOrdinal, taken),
     keptAs: restoring === null ? null : keepAs,
   };
   context.uow.tell({
@@ -89,12 +90,19 @@ function filesOf(context: PlanContext, stable: AppThread["latestStable"]): strin
   return runId.slice("run:".length);
 }
 
-function cutConversations(context: PlanContext, thread: AppThread, toOrdinal: number): Undone["cut"] {
+function cutConversations(context: PlanContext, thread: AppThread, toOrdinal: number, taken: readonly Run[]): Undone["cut"] {
   return context.overlay.providerThreadsOf(thread.id).flatMap((native: ProviderThread) => {
     const knowsLater = [...native.coverage.native, ...native.coverage.told].some(([, to]) => to > toOrdinal);
-    if (!knowsLater) return [];
+    if (!knowsLater && !taken.some((run) => mayKnow(native, run))) return [];
     const before = native.cutAfter ?? null;
     context.overlay.putProviderThread({ ...native, cutAfter: before === null ? toOrdinal : Math.min(before, toOrdinal) });
     return [{ providerThreadId: native.id, before }];
   });
+}
+
+/** Nobody knows whether it took the run's input. */
+function mayKnow(native: ProviderThread, { plan, acceptedAt, error }: Run): boolean {
+  return (
+    acceptedAt === null && error?.reason === "outcome_unknown" && plan?.open.kind === "resume" && plan.open.providerThreadId === native.id
+  );
 }

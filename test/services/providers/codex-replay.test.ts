@@ -140,6 +140,18 @@ describe("what Codex 0.171.0 said when it was recorded", () => {
     expect(seen.absent).toEqual({ outcome: "absent" });
   });
 
+  it("A conversation is taken back before its first later turn, once, and the turns are read before and after it", async () => {
+    const { seen, sent } = await play("rewind");
+    const methods = sent.map(({ method }) => method).filter((method) => /resume|revert|turns\/list/.test(method ?? ""));
+    expect(methods).toEqual([
+      ...["thread/resume", "thread/turns/list", "thread/revert", "thread/turns/list"],
+      ...["thread/resume", "thread/turns/list"],
+      ...["thread/resume", "thread/turns/list"],
+    ]);
+    expect(endOf(seen, "fourth")).toMatchObject({ ending: "completed" });
+    expect(seen.refused).toMatchObject({ openFailed: true, rewindRefused: true, refusal: { reason: "native_rewind_refused" } });
+  });
+
   it("R02 An interrupted turn and one whose process is killed both end once, with what the model had said so far", async () => {
     const { seen } = await play("ends");
     const half = { type: "item", truncated: true, body: assistant("half a mess") };
@@ -187,6 +199,23 @@ describe("what Codex could say", () => {
     const seen: Seen = await scenarios.turns.play(adapter, folder);
     expect(sent.find(({ id, method }) => id === 77 && method === undefined)).toMatchObject({ error: { code: -32601 } });
     expect(endOf(seen, "patched")).toMatchObject({ ending: "completed" });
+    await adapter.close();
+  });
+
+  it("A revert that says that it is done is not believed while the turns are there", async () => {
+    const lines = readRecording("rewind");
+    const lists = lines.flatMap((line, at) => ("sent" in line && line.sent.method === "thread/turns/list" ? [at] : []));
+    const answerTo = (at: number) => {
+      const { id } = (lines[at] as { sent: { id: number } }).sent;
+      return lines.findIndex((line) => "got" in line && line.got.method === undefined && line.got.id === id);
+    };
+    const [before, after] = [answerTo(lists[0]!), answerTo(lists[1]!)];
+    const { got } = lines[before] as { got: { result: unknown } };
+    const { adapter } = adapterOf(lines.with(after, { got: { ...(lines[after] as { got: object }).got, result: got.result } }));
+    await expect(scenarios.rewind.play(adapter, folder)).rejects.toMatchObject({
+      rewindRefused: true,
+      refusal: { message: expect.stringContaining("has not") },
+    });
     await adapter.close();
   });
 

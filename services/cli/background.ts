@@ -15,6 +15,10 @@ const startMs = 60_000;
 
 export const logFile = (dir: string): string => join(dir, "ropewalk.log");
 
+/** The program's own file, as an absolute path. */
+export const ropewalkBin = (): string =>
+  join(dirname(createRequire(import.meta.url).resolve("ropewalk/package.json")), "bin", "ropewalk.js");
+
 /**
  * Starts an environment that outlives this process, and resolves once it can be used. Its standard output and error go to
  * the log. `options` are those of `up`. Throws what it failed with.
@@ -23,9 +27,8 @@ export async function startBackground(
   dir: string,
   options: readonly string[] = [],
 ): Promise<{ pid: number; socket: string; url: string | null }> {
-  const log = openLog(dir);
-  const bin = join(dirname(createRequire(import.meta.url).resolve("ropewalk/package.json")), "bin", "ropewalk.js");
-  const child = spawn(process.execPath, [bin, "--dir", dir, "up", "--as-background", ...options], {
+  const log = openLogFor(dir);
+  const child = spawn(process.execPath, [ropewalkBin(), "--dir", dir, "up", "--as-background", ...options], {
     cwd: dir,
     detached: true,
     stdio: ["ignore", log, log, "ipc"],
@@ -80,8 +83,8 @@ function firstNews(dir: string, child: ChildProcess): Promise<BackgroundNews> {
   });
 }
 
-/** The log, opened for appending by its owner alone; what is written to standard error lands in it. Its own process rotates it. */
-function openLog(dir: string): number {
+/** The log, opened for appending by its owner alone, in a folder that is made; what is written to standard error lands in it. Its own process rotates it. */
+export function openLogFor(dir: string): number {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = logFile(dir);

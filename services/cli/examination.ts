@@ -7,13 +7,10 @@ import type { WorkspacesAnswer } from "../http/client/answers.ts";
 import { EnvironmentUnreachable } from "../http/client/failures.ts";
 import { connectLocal } from "../http/client.ts";
 import { packageVersion } from "../runtime/version.ts";
+import { type Finding, fine, note, wrong } from "./finding.ts";
+import { listener } from "./listener-finding.ts";
+import { serviceFindings } from "./service/finding.ts";
 import { counted, sizeWords } from "./words.ts";
-
-export type Finding = { about: string; state: "fine" | "note" | "wrong"; text: string; hint: string | null };
-
-const fine = (about: string, text: string): Finding => ({ about, state: "fine", text, hint: null });
-const note = (about: string, text: string, hint: string | null): Finding => ({ about, state: "note", text, hint });
-const wrong = (about: string, text: string, hint: string): Finding => ({ about, state: "wrong", text, hint });
 
 const lowSpace = 256 * 1024 * 1024;
 const brokerMs = 2_000;
@@ -26,7 +23,9 @@ export async function examine(dir: string): Promise<Finding[]> {
     ...folder(dir),
     config.finding,
     ...(config.value === null ? [] : [...providers(config.value), await broker(config.value)]),
+    ...(await listener(dir, config.value)),
     ...(await running(dir)),
+    ...(await serviceFindings(dir)),
   ];
 }
 

@@ -3,6 +3,7 @@ import type { Refusal, RefusalCode } from "../../schemas/refusal.ts";
 import { EnvironmentRefused, EnvironmentUnreachable } from "../http/client/failures.ts";
 import { CommandRefused } from "../runtime/environment-api.ts";
 import { type ExitCode, exitCode } from "./exit-codes.ts";
+import { ManagerFailure } from "./service/service.ts";
 
 /** Ends a command: what went wrong, what to do, and the exit code that says which kind it is. */
 export class CliFailure extends Error {
@@ -39,6 +40,10 @@ export function failureOf(error: unknown): CliFailure {
   }
   if (error instanceof CommanderError) {
     return badInput("usage", error.message.replace(/^error: /, ""), "See: ropewalk --help, or ropewalk COMMAND --help.");
+  }
+  if (error instanceof ManagerFailure) {
+    const hint = "See: ropewalk service status, and what the system's own service manager says.";
+    return new CliFailure({ code: "orchestration_error", reason: "service_manager", message: error.message, hint }, exitCode.refused);
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: null };
   const hint = "This is a fault of ropewalk; report it with the output of ropewalk doctor.";

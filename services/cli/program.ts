@@ -28,6 +28,7 @@ import { projectCommand } from "./commands/project.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { runCommand } from "./commands/run.ts";
 import { sendCommand } from "./commands/send.ts";
+import { serviceCommand } from "./commands/service.ts";
 import { sessionsCommand } from "./commands/sessions.ts";
 import { showCommand } from "./commands/show.ts";
 import { spawnCommand } from "./commands/spawn.ts";
@@ -41,7 +42,7 @@ import { undoCommand } from "./commands/undo.ts";
 import { upCommand } from "./commands/up.ts";
 
 const groups: [heading: string, commands: (() => Command)[]][] = [
-  ["Environment", [upCommand, downCommand, statusCommand, doctorCommand, mcpCommand]],
+  ["Environment", [upCommand, downCommand, statusCommand, doctorCommand, serviceCommand, mcpCommand]],
   [
     "Threads",
     [lsCommand, newCommand, showCommand, sendCommand, attachCommand, stopCommand, archiveCommand, unarchiveCommand, deleteCommand],

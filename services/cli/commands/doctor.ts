@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import type { Finding } from "../examination.ts";
 import { exitCode } from "../exit-codes.ts";
+import type { Finding } from "../finding.ts";
 import { offline } from "../session.ts";
 import { table } from "../table.ts";
 import { oneLine, style } from "../terminal.ts";

@@ -1,16 +1,18 @@
 import { Command, Option } from "commander";
 import type { EnvironmentConfig, HttpConfig } from "../../../schemas/config.ts";
 import { EnvironmentUnreachable } from "../../http/client/failures.ts";
+import { findSocket } from "../../http/client/find-socket.ts";
 import { connectLocal } from "../../http/client.ts";
 import { loadOrCreateConfig } from "../../runtime/config-file.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
-import { type BackgroundNews, logFile, startBackground } from "../background.ts";
+import { type BackgroundNews, logFile } from "../background.ts";
 import { type ExitCode, exitCode } from "../exit-codes.ts";
-import { failureOf } from "../failure.ts";
+import { badInput, CliFailure, failureOf } from "../failure.ts";
 import { httpOf, type ListenOptions, listenArguments, withListenOptions } from "../listen-options.ts";
-import { during } from "../progress.ts";
+import { installedService } from "../service/find.ts";
 import { offline } from "../session.ts";
 import type { Shell } from "../shell.ts";
+import { startFor } from "../starting.ts";
 import { facts } from "../table.ts";
 import { wordLog } from "../word-log.ts";
 
@@ -38,10 +40,27 @@ async function detach(shell: Shell, http: Http): Promise<ExitCode> {
     shell.answer({ ...running, started: false }, () => `an environment is running on ${shell.dir} already (pid ${running.pid})`);
     return exitCode.ok;
   }
-  const { pid, socket, url } = await during("starting the environment", startBackground(shell.dir, listenArguments(http)));
-  shell.answer({ pid, socket, url, dir: shell.dir, log: logFile(shell.dir), started: true }, () =>
-    [`the environment runs in the background (pid ${pid}); stop it with: ropewalk down`, whereWords(shell.dir, { socket, url })].join("\n"),
-  );
+  if (http !== undefined && installedService(shell.dir) !== null)
+    throw badInput(
+      "service_installed",
+      "this environment runs as a service, which is not told how to listen on a command line",
+      "Say it under http in config.json, or take the service away: ropewalk service remove",
+    );
+  const client = connectLocal(shell.dir);
+  try {
+    const { by, pid, note } = await startFor(client, listenArguments(http));
+    if (note !== null) shell.note(note);
+    const { url } = await client.clients();
+    const socket = findSocket(shell.dir) ?? shell.dir;
+    shell.answer({ pid, socket, url, dir: shell.dir, log: logFile(shell.dir), started: by !== "other", service: by === "service" }, () =>
+      [
+        `the environment runs ${by === "service" ? "as a service" : "in the background"} (pid ${pid}); stop it with: ropewalk down`,
+        whereWords(shell.dir, { socket, url }),
+      ].join("\n"),
+    );
+  } finally {
+    client.close();
+  }
   return exitCode.ok;
 }
 
@@ -59,14 +78,25 @@ async function whoRuns(dir: string): Promise<{ pid: number; dir: string } | null
 }
 
 async function inForeground(shell: Shell, http: Http, verbose: boolean): Promise<ExitCode> {
-  await serveUntilStopped(shell.dir, http, wordLog(verbose), (environment, { socket, url }) => {
+  const served = serveUntilStopped(shell.dir, http, wordLog(verbose), (environment, { socket, url }) => {
     const { id, name, dir } = environment;
     shell.answer({ environmentId: id, name, dir, socket, url, pid: process.pid }, () =>
       [`${name} is up (${id}); stop it with Ctrl-C`, whereWords(dir, { socket, url })].join("\n"),
     );
   });
+  await served.catch((error) => {
+    throw isServed(shell.dir, error);
+  });
   if (!shell.json) shell.note("stopped");
   return exitCode.ok;
+}
+
+/** Whoever finds the folder taken by its service is told so. */
+function isServed(dir: string, error: unknown): unknown {
+  const { refusal, exit } = failureOf(error);
+  if (refusal.reason !== "store_locked" || installedService(dir) === null) return error;
+  const hint = "It runs as a service: ropewalk service status. To have it here instead: ropewalk down, then ropewalk up";
+  return new CliFailure({ ...refusal, hint }, exit);
 }
 
 type Where = { socket: string; url: string | null };

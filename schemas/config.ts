@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { HandoffBudget } from "./handoff.ts";
 import { EnvironmentId } from "./ids.ts";
-import { LinkConfig } from "./link.ts";
+import { LinkBroker, LinkConfig } from "./link.ts";
 import { Modes } from "./modes.ts";
 import { ProviderInstanceId } from "./provider.ts";
 import { Title } from "./text.ts";
@@ -52,7 +52,7 @@ export const EnvironmentConfig = z.strictObject({
   providers: z.record(ProviderInstanceId, ProviderConfig),
   defaultProvider: ProviderInstanceId.nullable(),
   /** The broker that links talk over; null: none is needed. */
-  nats: z.strictObject({ url: z.string().min(1), credentialsFile: z.string().min(1).optional() }).nullable(),
+  nats: LinkBroker.nullable(),
   links: z.array(LinkConfig),
   limits: z
     .strictObject({

@@ -22,6 +22,8 @@ export const TransferId = idOf("transfer").brand("TransferId");
 export const HandoffId = idOf("handoff").brand("HandoffId");
 export const TaskId = idOf("task").brand("TaskId");
 export const LinkId = idOf("link").brand("LinkId");
+/** An invitation to link; the link that comes of it has the same uuid. */
+export const InviteId = idOf("invite").brand("InviteId");
 export const ProviderThreadId = idOf("pthread").brand("ProviderThreadId");
 export const EffectId = idOf("effect").brand("EffectId");
 /** A program that a person has let in: a paired client, or `client:local` for one on this machine. */
@@ -50,6 +52,7 @@ export type TransferId = z.infer<typeof TransferId>;
 export type HandoffId = z.infer<typeof HandoffId>;
 export type TaskId = z.infer<typeof TaskId>;
 export type LinkId = z.infer<typeof LinkId>;
+export type InviteId = z.infer<typeof InviteId>;
 export type ProviderThreadId = z.infer<typeof ProviderThreadId>;
 export type EffectId = z.infer<typeof EffectId>;
 export type ClientId = z.infer<typeof ClientId>;
@@ -70,6 +73,7 @@ export interface IdByNoun {
   handoff: HandoffId;
   task: TaskId;
   link: LinkId;
+  invite: InviteId;
   pthread: ProviderThreadId;
   effect: EffectId;
   cmd: CommandId;

@@ -63,6 +63,7 @@ export {
   Grant,
   type GrantKind,
   Link,
+  LinkBroker,
   LinkConfig,
   LinkContext,
   LinkInput,

@@ -15,6 +15,10 @@ export type GrantKind = Grant["kind"];
 /** Raw X25519 public key, base64url. */
 export const PublicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 
+/** A NATS server that links talk over. */
+export const LinkBroker = z.strictObject({ url: z.string().min(1), credentialsFile: z.string().min(1).optional() });
+export type LinkBroker = z.infer<typeof LinkBroker>;
+
 /** A link as configured on one side. Both sides carry the same link id. */
 export const LinkConfig = z.strictObject({
   id: LinkId,
@@ -22,6 +26,8 @@ export const LinkConfig = z.strictObject({
   peer: z.strictObject({ environmentId: EnvironmentId, publicKey: PublicKey }),
   /** What the peer may do here. */
   grants: z.array(Grant),
+  /** The server that this link talks over; without: the environment's. */
+  nats: LinkBroker.optional(),
 });
 export type LinkConfig = z.infer<typeof LinkConfig>;
 

@@ -7,7 +7,7 @@ import { backupsOf } from "./backing-up.ts";
 import { mayRepeatNote } from "./context/headers.ts";
 import { prepareRun } from "./context/prepare-run.ts";
 import { createTokenCounter, type TokenCounter } from "./context/tokens.ts";
-import { startLinks } from "./linking.ts";
+import { Desk } from "./link-desk.ts";
 import { loadOrCreateKeys } from "./links/keys.ts";
 import { ThreadTokens } from "./mcp/thread-tokens.ts";
 import { settleFolder } from "./own-folder.ts";
@@ -188,14 +188,13 @@ async function compose(
     },
   });
 
-  for (const link of settings.config.links) {
-    await report({ type: "link.configure", linkId: link.id, name: link.name, peerEnvironmentId: link.peer.environmentId });
-  }
+  const desk = new Desk({ given: options.linkTransport, dir, ids, settings, keys: keys.keys, ledger, clock, log, report });
+  await desk.configure();
   sweepFolder(setting);
   await recover(store, dispatcher, effects);
   const sweeping = new AbortController();
   const swept = sweepRefs(setting, sweeping.signal);
-  const links = await startLinks(options.linkTransport, settings, keys.keys, ledger, clock, log);
+  await desk.start();
   const door = new Door({
     store,
     dispatcher,
@@ -221,8 +220,10 @@ async function compose(
     tasks: taskReads(store, commits, clock),
     links: linkReads(store, commits, clock, {
       grants: (id) => settings.link(id)?.grants ?? [],
-      statistics: (id) => (links?.stats(id) ?? null) as Record<string, unknown> | null,
+      fingerprint: (id) => desk.fingerprint(settings.link(id)),
+      statistics: (id) => desk.linking.stats(id) as Record<string, unknown> | null,
     }),
+    linkDesk: desk,
     threadTools: {
       callerOf: (token) => tokens.verify(token),
       servedAt: (url) => tokens.servedAt(url),
@@ -237,7 +238,7 @@ async function compose(
           capabilities: adapter.capabilities,
         })),
     },
-    needs: needReads(store, clock, (id) => links?.stats(id)?.heldBack ?? null),
+    needs: needReads(store, clock, (id) => desk.linking.stats(id)?.heldBack ?? null),
     workspaces: { inspect: workspaces.inspect, difference: workspaces.difference, undoPreview: workspaces.undoPreview },
     backups,
     publicKey: keys.keys.publicKey,
@@ -257,7 +258,7 @@ async function compose(
     },
     health: healthReads(store, settings.environmentId, dir),
     async close() {
-      await links?.stop();
+      await desk.stop();
       // What is committed while it ends is for the next start: a message that waits keeps waiting.
       effects.pause();
       dispatcher.holdNoMore();

@@ -1,6 +1,7 @@
 import type { HttpConfig } from "../schemas/config.ts";
 import { backupRoutes } from "./http/routes/backups.ts";
 import { clientRoutes } from "./http/routes/clients.ts";
+import { linkDeskRoutes } from "./http/routes/link-desk.ts";
 import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import type { McpOffer } from "./mcp/offer.ts";
 import type { NetworkDoor } from "./network-door.ts";
@@ -67,7 +68,7 @@ export async function serveEnvironment(environment: Environment, options: ServeO
       ...(shutdown !== undefined && { shutdown }),
       onError,
       onUpgrade,
-      routes: [...clients, ...backupRoutes(environment.backups, onError)],
+      routes: [...clients, ...backupRoutes(environment.backups, onError), ...linkDeskRoutes(environment.linkDesk)],
     });
     return {
       socket: local.socket,

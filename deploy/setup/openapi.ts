@@ -5,6 +5,7 @@ import { openApiDocument } from "../../services/http/openapi.ts";
 import type { Route } from "../../services/http/route.ts";
 import { backupRoutes } from "../../services/http/routes/backups.ts";
 import { type ClientDoor, clientRoutes } from "../../services/http/routes/clients.ts";
+import { linkDeskRoutes } from "../../services/http/routes/link-desk.ts";
 import type { Environment } from "../../services/runtime/environment-api.ts";
 
 /**
@@ -19,7 +20,8 @@ const unused = (): never => new Proxy({}, { get: unused }) as never;
 export function documentedRoutes(): Route[] {
   const environment: Environment = unused();
   const door: ClientDoor = unused();
-  return routesOf(environment, { shutdown: () => {}, routes: [...clientRoutes(door), ...backupRoutes(unused(), () => {})] });
+  const own = [...clientRoutes(door), ...backupRoutes(unused(), () => {}), ...linkDeskRoutes(unused())];
+  return routesOf(environment, { shutdown: () => {}, routes: own });
 }
 
 export const renderOpenApi = (): string => `${JSON.stringify(openApiDocument(documentedRoutes()), null, 2)}\n`;

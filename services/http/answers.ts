@@ -109,6 +109,7 @@ export const TaskAnswer = at({ task: Task });
 
 const LinkView = Link.extend({
   grants: z.array(Grant).readonly(),
+  fingerprint: z.string().nullable(),
   sent: LinkPosition,
   receipted: LinkPosition,
   received: LinkPosition.nullable(),

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { limits } from "../../schemas/limits.ts";
 import { refusal } from "../../schemas/refusal.ts";
-import type { Environment } from "../runtime/environment-api.ts";
+import { CommandRefused, type Environment } from "../runtime/environment-api.ts";
 import { Incident } from "./incident.ts";
 import { type Callers, mount } from "./mount.ts";
 import { problemResponse } from "./problem.ts";
@@ -51,7 +51,7 @@ export function createHttpApp(environment: Environment, options: HttpAppOptions 
   mount(app, environment, routesOf(environment, options), options);
   app.notFound((c) => problemResponse(unknownRoute(c.req.method, c.req.path)));
   app.onError((error, c) => {
-    if (error instanceof HttpRefusal) return problemResponse(error.refusal);
+    if (error instanceof HttpRefusal || error instanceof CommandRefused) return problemResponse(error.refusal);
     const incident = new Incident(c.req.raw, error);
     options.onError?.(incident);
     return problemResponse(incident.refusal);

@@ -1,10 +1,14 @@
 import type { BackupRequest, BackupView } from "../../schemas/backup.ts";
 import type { ClientView, PairingOffer, PairingRequest } from "../../schemas/client.ts";
 import type { ClientId } from "../../schemas/ids.ts";
+import type { InviteOffer, InviteRequest, InviteView, JoinRequest, JoinResult } from "../../schemas/pairing.ts";
 import { EnvironmentClient } from "./client/environment-client.ts";
 import { SocketTransport } from "./client/socket-transport.ts";
 import { type UrlOptions, UrlTransport } from "./client/url-transport.ts";
 import type { BackupLine } from "./routes/backups.ts";
+
+/** Connecting to a broker, and the usual wait for the other side's word. */
+const linkMs = 60_000;
 
 /** Speaks to the environment that runs on a folder, as this machine's user: also what only that one may do. */
 export class LocalClient extends EnvironmentClient {
@@ -18,6 +22,17 @@ export class LocalClient extends EnvironmentClient {
   /** Asks it to end cleanly; it does so after its answer. */
   shutdown(): Promise<{ pid: number }> {
     return this.post("/shutdown");
+  }
+
+  /** A code by which one other environment is linked. */
+  invite(request: InviteRequest): Promise<InviteOffer> {
+    return this.post("/invites", request, linkMs);
+  }
+  /** Codes that were made, and what became of them. */
+  invites = (): Promise<{ invites: InviteView[] }> => this.get("/invites");
+  /** Takes up another environment's code. */
+  join(request: JoinRequest): Promise<JoinResult> {
+    return this.post("/invites/join", request, (request.waitMs ?? 0) + linkMs);
   }
 
   /** Programs that were let in over the network, and where they come in. */

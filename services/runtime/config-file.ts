@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { EnvironmentConfig } from "../../schemas/config.ts";
 import { type Refusal, type RefusalCode, refusal } from "../../schemas/refusal.ts";
+import { CommandRefused } from "./environment-api.ts";
 import { systemIdentifiers } from "./system-identifiers.ts";
 
 export type ConfigResult = { ok: true; config: EnvironmentConfig; created: boolean } | { ok: false; refusal: Refusal };
@@ -78,6 +79,30 @@ export function writeConfig(dir: string, config: EnvironmentConfig): void {
   } catch (error) {
     rmSync(fresh, { force: true });
     throw error;
+  }
+}
+
+/** Changes the file as it is now, so that what a person wrote into it meanwhile stays. Throws CommandRefused for one that cannot be used. */
+export function changeConfig(dir: string, change: (config: EnvironmentConfig) => EnvironmentConfig): void {
+  const loaded = loadOrCreateConfig(dir);
+  if (!loaded.ok) throw new CommandRefused(loaded.refusal);
+  const changed = change(loaded.config);
+  const [issue] = repeatedLinks(changed);
+  if (issue !== undefined)
+    throw new CommandRefused(
+      refusal("invalid_request", "config_invalid", `config.json would have ${issue}`, "Restart, or correct it first."),
+    );
+  try {
+    writeConfig(dir, changed);
+  } catch (error) {
+    throw new CommandRefused(
+      refusal(
+        "orchestration_error",
+        "config_unwritable",
+        `config.json cannot be written: ${why(error)}`,
+        "Check its rights and free space.",
+      ),
+    );
   }
 }
 

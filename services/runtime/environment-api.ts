@@ -29,6 +29,7 @@ import type { Task } from "../../schemas/task.ts";
 import type { AppThread } from "../../schemas/thread.ts";
 import type { ContextTransfer, TransferStatus } from "../../schemas/transfer.ts";
 import type { LinkAnswer } from "../../schemas/wire.ts";
+import type { LinkDesk } from "./link-desk.ts";
 import type { Backups } from "./ports/backups.ts";
 import type { ChangedActor, ItemPosition, ItemSize, JournalPlace } from "./ports/store.ts";
 import type { Workspaces } from "./ports/workspaces.ts";
@@ -61,6 +62,7 @@ export interface Environment {
   readonly transfers: Transfers;
   readonly tasks: Tasks;
   readonly links: Links;
+  readonly linkDesk: LinkDesk;
   readonly threadTools: ThreadToolsDoor;
   readonly projects: { list(): Project[]; get(id: ProjectId): Project | null };
   readonly providers: { list(): ProviderInstance[] };
@@ -178,6 +180,8 @@ export interface Tasks {
 export type LinkView = Link & {
   /** What the peer may do here, as configured. */
   grants: readonly Grant[];
+  /** The same on both sides, for people to compare; null for a link that the configuration does not name (any more). */
+  fingerprint: string | null;
   /** Our direction and the peer's, and what the peer has confirmed. */
   sent: LinkPosition;
   receipted: LinkPosition;

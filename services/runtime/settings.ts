@@ -7,13 +7,22 @@ import type { ProviderChoice } from "../../schemas/provider.ts";
 
 /** What the configuration says, in the form that plans ask for it. */
 export class Settings {
-  readonly config: EnvironmentConfig;
+  #config: EnvironmentConfig;
   /** Instances that can serve: the configured ones, and adapters that a program brought along. */
   readonly providerNames: readonly string[];
 
   constructor(config: EnvironmentConfig, providerNames: readonly string[] = Object.keys(config.providers)) {
-    this.config = config;
+    this.#config = config;
     this.providerNames = providerNames;
+  }
+
+  get config(): EnvironmentConfig {
+    return this.#config;
+  }
+
+  /** What a person changes while it runs: links and the server that they talk over. Plans go by it from their next look on. */
+  relink(change: Partial<Pick<EnvironmentConfig, "links" | "nats">>): void {
+    this.#config = { ...this.#config, ...change };
   }
 
   get environmentId(): EnvironmentId {

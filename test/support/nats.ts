@@ -27,6 +27,11 @@ export class TestNats {
     return `nats://127.0.0.1:${this.#port}`;
   }
 
+  /** What it keeps on its disk, and its log. */
+  get folder(): string {
+    return this.#dir;
+  }
+
   get pid(): number {
     return this.#server?.pid ?? 0;
   }

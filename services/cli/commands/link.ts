@@ -1,12 +1,14 @@
 import { Command } from "commander";
 import type { LocalClient } from "../../http/client.ts";
 import type { LinkView } from "../../runtime/environment-api.ts";
+import { grantWords } from "../grants.ts";
 import { resolve } from "../references.ts";
 import { online } from "../session.ts";
 import { facts, table } from "../table.ts";
 import { oneLine, style } from "../terminal.ts";
 import { ago } from "../time.ts";
 import { counted, linkWords } from "../words.ts";
+import { addPairing } from "./link-pairing.ts";
 
 export function linkCommand(): Command {
   const command = new Command("link").description("other environments that this one works with");
@@ -18,7 +20,7 @@ export function linkCommand(): Command {
         const { commit, links } = await client.links();
         shell.answer({ commit, links }, () =>
           links.length === 0
-            ? "no links; config.json names them"
+            ? "no links; make a code with: ropewalk link invite"
             : table(
                 links.map((l) => [
                   oneLine(l.name),
@@ -43,6 +45,7 @@ export function linkCommand(): Command {
         return undefined;
       }),
     );
+  addPairing(command);
   return command;
 }
 
@@ -62,6 +65,8 @@ function told(link: LinkView): string {
     ["link", `${style("bold", oneLine(link.name))} (${link.id})`],
     ["status", linkWords(link)],
     ["to", link.peerEnvironmentId],
+    link.fingerprint === null ? null : ["fingerprint", `${link.fingerprint} (the other side shows the same)`],
+    ["it may here", grantWords(link.grants)],
     ["sent", position(link.sent)],
     ["confirmed", position(link.receipted)],
     ["received", link.received === null ? "nothing yet" : position(link.received)],

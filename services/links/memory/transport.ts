@@ -27,6 +27,8 @@ export interface MemoryFabric {
 type Stored = { payload: Uint8Array };
 type Queue = { channel: LinkChannel; messages: Stored[]; late: Stored[]; overtakenBy: number; bytes: number; wake: (() => void) | null };
 
+const keyOf = (channel: LinkChannel) => JSON.stringify([channel.linkId, channel.to, channel.from]);
+
 export function createMemoryFabric(options: MemoryFabricOptions): MemoryFabric {
   const { clock, disturb, channelBytes = 64 * 1024 * 1024, delayMs = 50 } = options;
   const queues = new Map<string, Queue>();
@@ -35,7 +37,7 @@ export function createMemoryFabric(options: MemoryFabricOptions): MemoryFabric {
   const wakes = new Set<() => void>();
 
   function queueOf(channel: LinkChannel): Queue {
-    const key = JSON.stringify([channel.linkId, channel.to, channel.from]);
+    const key = keyOf(channel);
     let queue = queues.get(key);
     if (queue === undefined) {
       queue = { channel, messages: [], late: [], overtakenBy: 0, bytes: 0, wake: null };
@@ -136,6 +138,10 @@ export function createMemoryFabric(options: MemoryFabricOptions): MemoryFabric {
       async deleteBlob(linkId, blob) {
         if (!connected()) throw new PublishError("disconnected", "the memory fabric is cut off");
         blobs.delete(`${linkId} ${blob}`);
+      },
+      async forget(channel) {
+        if (!connected()) throw new PublishError("disconnected", "the memory fabric is cut off");
+        queues.delete(keyOf(channel));
       },
       async close() {
         self.closed = true;

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { JetStreamApiCodes, JetStreamApiError, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type LinkChannel, type LinkTransport, PublishError, type TransportEvents } from "../../runtime/ports/link-transport.ts";
@@ -9,8 +9,9 @@ import { type LinkLog, silentLog } from "../link-side.ts";
 import { NatsBlobs } from "./blobs.ts";
 import { ChannelConsumer } from "./channel-consumer.ts";
 import { ChannelStream } from "./channel-stream.ts";
-import { subjectOf } from "./names.ts";
+import { streamOf, subjectOf } from "./names.ts";
 import { isUnheard, messageOf, toPublishError } from "./publish-errors.ts";
+import { sayVersion } from "./server-version.ts";
 import type { NatsSession } from "./session.ts";
 
 export type NatsTransportOptions = {
@@ -32,7 +33,6 @@ export type NatsTransportOptions = {
 /** How long a publish waits for the server's word. It may be stored all the same: a time-out is no refusal. */
 const publishTimeoutMs = 1_500;
 const requestTimeoutMs = 2_000;
-const recommended = [2, 10, 27] as const;
 
 /** Links over NATS JetStream: a stream per direction, a durable pull consumer, an object store per link. */
 export function createNatsTransport(options: NatsTransportOptions): LinkTransport {
@@ -126,6 +126,17 @@ class NatsTransport implements LinkTransport {
 
   async deleteBlob(linkId: string, name: string): Promise<void> {
     await this.#untilLost(this.#blobs.delete(this.#connected(), linkId, name));
+  }
+
+  async forget(channel: LinkChannel): Promise<void> {
+    const session = this.#connected();
+    this.#streams.delete(subjectOf(channel));
+    try {
+      await this.#untilLost(session.jsm.streams.delete(streamOf(channel)));
+    } catch (error) {
+      if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return;
+      throw error;
+    }
   }
 
   /** Consumers first, then what is being published, then the connection: what was accepted is acknowledged. */
@@ -231,7 +242,7 @@ class NatsTransport implements LinkTransport {
     if (this.#closed || nc.isClosed()) return;
     const session: NatsSession = { nc, js: jetstream(nc, { timeout: requestTimeoutMs }), jsm, live: true };
     this.#session = session;
-    this.#sayVersion(nc.info?.version);
+    sayVersion(nc.info?.version, this.#log);
     // Each by itself: one that the server does not give holds back nobody else.
     for (const stream of this.#streams.values())
       stream
@@ -273,17 +284,5 @@ class NatsTransport implements LinkTransport {
 
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => void this.#clock.after(ms, resolve));
-  }
-
-  #sayVersion(version: string | undefined): void {
-    const parts = (version ?? "").split(".").map((part) => Number.parseInt(part, 10));
-    for (const [place, part] of recommended.entries()) {
-      const own = parts[place] ?? 0;
-      if (own > part) break;
-      if (own === part) continue;
-      this.#log.warn({ version }, `nats-server ${version} has known holes; ${recommended.join(".")} or newer is recommended`);
-      return;
-    }
-    this.#log.info({ version }, "connected to a NATS server");
   }
 }

@@ -47,5 +47,10 @@ export interface LinkTransport {
   getBlob(linkId: string, name: string): Promise<Uint8Array | null>;
   /** Forgets the bytes; nothing happens when there are none. */
   deleteBlob(linkId: string, name: string): Promise<void>;
+  /**
+   * Takes away what the fabric keeps of a channel that nobody here consumes and that is not used again. Nothing happens
+   * when there is nothing. Rejects when the fabric cannot be asked.
+   */
+  forget(channel: LinkChannel): Promise<void>;
   close(): Promise<void>;
 }

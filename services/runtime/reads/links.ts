@@ -10,6 +10,7 @@ import { everyCommit, waitFor } from "./waiting.ts";
 
 export type LinkFacts = {
   grants(id: LinkId): readonly Grant[];
+  fingerprint(id: LinkId): string | null;
   statistics(id: LinkId): Record<string, unknown> | null;
 };
 
@@ -19,6 +20,7 @@ export function linkReads(store: Store, commits: Commits, clock: Clock, facts: L
     return {
       ...link,
       grants: facts.grants(link.id),
+      fingerprint: facts.fingerprint(link.id),
       sent: row.sent,
       receipted: row.receipted,
       received: row.received,

@@ -60,6 +60,24 @@ describe.each([
     expect(other.got).toEqual(["elsewhere"]);
   });
 
+  test("a channel that is forgotten is gone with what was on it; to forget it again changes nothing", async () => {
+    const [here, there] = [channel(), channel()];
+    const { transport: sender } = await connected("sender");
+    await publish(sender, here, ["left"]);
+    await publish(sender, there, ["kept"]);
+    await sender.forget(here);
+    await sender.forget(here);
+    const { transport: receiver } = await connected("receiver");
+    const other = await collect(receiver, there);
+    await until("the other one is there", () => other.got.length === 1);
+    // A broker may still tidy up after a deletion; a name that is used again at once would be tidied up as well.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const gone = await collect(receiver, here);
+    await publish(sender, here, ["new"]);
+    await until("what came after it is there", () => gone.got.length === 1);
+    expect(gone.got).toEqual(["new"]);
+  });
+
   test("hands over the next batch only after the one before is done", async () => {
     const here = channel();
     const { transport } = await connected("one");

@@ -1,10 +1,12 @@
 import { LinkEvent } from "../schemas/events/link.ts";
+import { MoveEvent } from "../schemas/events/move.ts";
 import { RunEvent } from "../schemas/events/run.ts";
 import { TaskEvent } from "../schemas/events/task.ts";
 import { ThreadEvent } from "../schemas/events/thread.ts";
 import { TransferEvent } from "../schemas/events/transfer.ts";
 import type { ActorKind } from "../schemas/ids.ts";
 import { linkMachine } from "./link.ts";
+import { moveMachine } from "./move.ts";
 import { runMachine } from "./run.ts";
 import { taskMachine } from "./task.ts";
 import { threadMachine } from "./thread.ts";
@@ -17,6 +19,7 @@ export const machines = {
   transfer: transferMachine,
   task: taskMachine,
   link: linkMachine,
+  move: moveMachine,
 } as const;
 
 const typesOf = (schema: { options: readonly { shape: { type: { value: string } } }[] }) => schema.options.map((o) => o.shape.type.value);
@@ -28,4 +31,5 @@ export const eventTypes: Readonly<Record<ActorKind, readonly string[]>> = {
   transfer: typesOf(TransferEvent),
   task: typesOf(TaskEvent),
   link: typesOf(LinkEvent),
+  move: typesOf(MoveEvent),
 };

@@ -40,15 +40,24 @@ export const threadMachine = setup({
     emitted: {} as Emission,
   },
   guards: {
-    activeEndedAndQueueEmpty: ({ context, event }) =>
-      event.type === "thread.run_ended" && event.runId === context.activeRunId && context.queue.length === 0,
+    /** A move looks before the next message has its turn. */
+    activeEndedAndRests: ({ context, event }) =>
+      event.type === "thread.run_ended" && event.runId === context.activeRunId && (context.queue.length === 0 || context.moving != null),
     activeEnded: ({ context, event }) => event.type === "thread.run_ended" && event.runId === context.activeRunId,
     queuedEnded: ({ context, event }) => event.type === "thread.run_ended" && context.queue.includes(event.runId),
     stops: ({ event }) => event.type === "thread.deleted" && event.stop === true,
     isActive: ({ context, event }) => "runId" in event && event.runId === context.activeRunId,
     hasUndone: ({ context }) => context.undone != null,
     isRestoring: ({ context, event }) => event.type === "thread.files_restored" && context.restoring?.keepAs === event.keepAs,
-    wakes: ({ event }) => event.type === "thread.result_arrived" && event.wake,
+    isNews: ({ context, event }) => event.type === "thread.result_arrived" && (event.wake || context.moving != null),
+    hasQueue: ({ context }) => context.queue.length > 0,
+    isAwaited: ({ context, event }) => "moveId" in event && context.moving === event.moveId,
+    isAwaitedWithQueue: ({ context, event }) => "moveId" in event && context.moving === event.moveId && context.queue.length > 0,
+    isMovingThere: ({ context, event }) => event.type === "thread.departed" && context.moving === event.to.moveId,
+    isFree: ({ context }) => context.moving == null,
+    staysOpen: ({ event }) => "mark" in event && (event.mark === "archived" || event.mark === "read"),
+    staysOpenAndIsMarked: ({ context, event }) =>
+      event.type === "thread.unmarked" && (event.mark === "archived" || event.mark === "read") && context.marks[event.mark] !== undefined,
     isMarked: ({ context, event }) => event.type === "thread.unmarked" && context.marks[event.mark] !== undefined,
   },
   actions: {
@@ -81,6 +90,25 @@ export const threadMachine = setup({
       enqueue.assign({ activeRunId: next, queue: rest });
       enqueue.emit({ type: "tell", to: next, event: { type: "run.dispatched" } });
     }),
+    tellMove: enqueueActions(({ context, enqueue }) => {
+      if (context.moving != null) enqueue.emit({ type: "tell", to: context.moving, event: { type: "move.thread_rested" } });
+    }),
+    awaitMove: assign(({ event }) => (event.type === "thread.move_awaited" ? { moving: event.moveId } : {})),
+    endMove: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign({ moving: null });
+      // What came meanwhile is told now, by the queue or by a run of its own.
+      if (context.wakesOnResult && context.queue.length === 0)
+        enqueue.emit({ type: "effect", request: { kind: "thread.wake", policy: "repeatable", threadId: context.id } });
+    }),
+    /** What was queued has travelled; it ends here without a turn. */
+    depart: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "thread.departed") return;
+      enqueue.assign({ departed: event.to, moving: null });
+      for (const to of context.queue) enqueue.emit({ type: "tell", to, event: { type: "run.interrupt_requested", reason: "moved" } });
+    }),
+    forward: enqueueActions(({ context, enqueue }) => {
+      enqueue.emit({ type: "effect", request: { kind: "thread.forward", policy: "repeatable", threadId: context.id } });
+    }),
     unqueue: assign(({ context, event }) =>
       event.type === "thread.run_ended" ? { queue: context.queue.filter((id) => id !== event.runId) } : {},
     ),
@@ -106,8 +134,10 @@ export const threadMachine = setup({
     attachTask: assign(({ context, event }) =>
       event.type === "thread.task_attached" ? { wakesOnResult: context.wakesOnResult || event.byAgent } : {},
     ),
-    wake: enqueueActions(({ context, enqueue }) => {
-      enqueue.emit({ type: "effect", request: { kind: "thread.wake", policy: "repeatable", threadId: context.id } });
+    takeNews: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "thread.result_arrived") return;
+      if (event.wake) enqueue.emit({ type: "effect", request: { kind: "thread.wake", policy: "repeatable", threadId: context.id } });
+      if (context.moving != null) enqueue.emit({ type: "tell", to: context.moving, event: { type: "move.thread_rested" } });
     }),
     rename: assign(({ event }) => (event.type === "thread.renamed" ? { title: event.title } : {})),
     rollBack: enqueueActions(({ event, enqueue }) => {
@@ -183,10 +213,23 @@ export const threadMachine = setup({
   states: {
     idle: {
       on: {
-        "thread.run_queued": { target: "running", actions: "activate" },
+        // Only a thread that a move waits for has messages that wait while nothing runs.
+        "thread.run_queued": [
+          { guard: "hasQueue", actions: "enqueueRun" },
+          { target: "running", actions: "activate" },
+        ],
+        "thread.run_ended": { guard: "queuedEnded", actions: ["tellResult", "unqueue"] },
+        "thread.queue_resumed": [{ guard: "hasQueue", target: "running", actions: "nextInQueue" }, {}],
+        "thread.move_awaited": { guard: "isFree", actions: "awaitMove" },
+        "thread.departing": { guard: "isAwaited", target: "departing" },
+        "thread.released": [
+          { guard: "isAwaitedWithQueue", target: "running", actions: ["endMove", "nextInQueue"] },
+          { guard: "isAwaited", actions: "endMove" },
+          {},
+        ],
         "thread.provider_preferred": { actions: "prefer" },
         "thread.task_attached": { actions: "attachTask" },
-        "thread.result_arrived": [{ guard: "wakes", actions: "wake" }, {}],
+        "thread.result_arrived": [{ guard: "isNews", actions: "takeNews" }, {}],
         "thread.renamed": { actions: "rename" },
         "thread.modes_set": { actions: "setModes" },
         "thread.marked": { actions: "mark" },
@@ -195,7 +238,7 @@ export const threadMachine = setup({
         "thread.relocated": { actions: ["relocate", "restoreFiles"] },
         "thread.rolled_back": { actions: ["rollBack", "restoreFiles"] },
         "thread.rollback_undone": { guard: "hasUndone", actions: ["rollForward", "restoreFiles"] },
-        "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
+        "thread.files_restored": [{ guard: "isRestoring", actions: ["filesRestored", "tellMove"] }, {}],
         "thread.deleted": { target: "deleted", actions: "clearPlace" },
       },
     },
@@ -204,10 +247,13 @@ export const threadMachine = setup({
         "thread.run_queued": { actions: "enqueueRun" },
         "thread.run_accepted": { guard: "isActive", actions: "bindProvider" },
         "thread.run_ended": [
-          { guard: "activeEndedAndQueueEmpty", target: "idle", actions: ["noteStable", "tellResult", "fallIdle"] },
+          { guard: "activeEndedAndRests", target: "idle", actions: ["noteStable", "tellResult", "fallIdle", "tellMove"] },
           { guard: "activeEnded", actions: ["noteStable", "tellResult", "nextInQueue"] },
           { guard: "queuedEnded", actions: ["tellResult", "unqueue"] },
         ],
+        "thread.queue_resumed": {},
+        "thread.move_awaited": { guard: "isFree", actions: "awaitMove" },
+        "thread.released": [{ guard: "isAwaited", actions: "endMove" }, {}],
         "thread.provider_preferred": { actions: "prefer" },
         "thread.task_attached": { actions: "attachTask" },
         // It is told when the thread falls idle, or by the next run: whichever is first.
@@ -220,6 +266,33 @@ export const threadMachine = setup({
         "thread.relocated": { actions: ["relocate", "restoreFiles"] },
         "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
         "thread.deleted": { guard: "stops", target: "deleted", actions: "stopRuns" },
+      },
+    },
+    departing: {
+      on: {
+        "thread.departed": { guard: "isMovingThere", target: "departed", actions: ["depart", "forward"] },
+        "thread.released": [
+          { guard: "isAwaitedWithQueue", target: "running", actions: ["endMove", "nextInQueue"] },
+          { guard: "isAwaited", target: "idle", actions: "endMove" },
+          {},
+        ],
+        // A child's late answer: its transfer stays open, and is told here or forwarded.
+        "thread.result_arrived": {},
+        "thread.placed": { actions: "place" },
+        "thread.files_restored": {},
+        "thread.marked": { actions: "mark" },
+        "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
+      },
+    },
+    departed: {
+      on: {
+        "thread.run_ended": { guard: "queuedEnded", actions: "unqueue" },
+        "thread.result_arrived": { actions: "forward" },
+        "thread.placed": { actions: "place" },
+        "thread.files_restored": {},
+        "thread.marked": { guard: "staysOpen", actions: "mark" },
+        "thread.unmarked": [{ guard: "staysOpenAndIsMarked", actions: "unmark" }, {}],
+        "thread.deleted": { target: "deleted", actions: "clearPlace" },
       },
     },
     deleted: {

@@ -12,6 +12,7 @@ import {
   ImportHandoffId,
   IncarnationId,
   LinkId,
+  MoveId,
   ProjectId,
   ProviderThreadId,
   RequestId,
@@ -96,6 +97,20 @@ export const PublicCommand = z.discriminatedUnion("type", [
   }),
   /** An import of given messages at a linked environment. */
   z.strictObject({ type: z.literal("link.import"), environmentId: EnvironmentId, import: ImportRequest }),
+  /** Moves a thread to a linked environment: it lives there then, and takes no more turns here (contract §6). */
+  z.strictObject({
+    type: z.literal("thread.move"),
+    threadId: ThreadId,
+    environmentId: EnvironmentId,
+    /** What to go on with there. */
+    continuationPrompt: Text.min(1).max(limits.importPromptChars).optional(),
+    /** Who is to serve it there; without: who serves it here. */
+    provider: ProviderChoice.optional(),
+    /** The conversation alone, although its project is a repository. */
+    withoutCode: z.boolean().optional(),
+  }),
+  /** Takes a move back, while nobody there has decided on it. */
+  z.strictObject({ type: z.literal("thread.move_cancel"), threadId: ThreadId }),
   z.strictObject({
     type: z.literal("thread.interrupt"),
     threadId: ThreadId,
@@ -211,6 +226,11 @@ export const SystemCommand = z.discriminatedUnion("type", [
     workspaceNote: Text.nullable().optional(),
   }),
   z.object({ type: z.literal("thread.wake"), threadId: ThreadId }),
+  z.object({ type: z.literal("thread.forward"), threadId: ThreadId }),
+  /** What a move needs on this side cannot be had. */
+  z.object({ type: z.literal("move.unfit"), moveId: MoveId, error: Refusal }),
+  /** The thread was quiet at this ordinal, and nobody holds its native conversation any more. */
+  z.object({ type: z.literal("move.depart"), moveId: MoveId, atOrdinal: z.number().int().nonnegative() }),
   z.object({ type: z.literal("effects.started"), effectIds: z.array(EffectId) }),
   z.object({
     type: z.literal("effects.closed"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AttemptId, EffectId, RunId, ThreadId } from "./ids.ts";
+import { AttemptId, EffectId, MoveId, RunId, ThreadId } from "./ids.ts";
 import { Text } from "./text.ts";
 
 /**
@@ -26,6 +26,10 @@ export const EffectRequest = z.discriminatedUnion("kind", [
   }),
   /** Looks whether a thread that fell idle has results to be told (decision 30). */
   z.object({ kind: z.literal("thread.wake"), policy: z.literal("repeatable"), threadId: ThreadId }),
+  /** Sends on what came for a thread that has moved. */
+  z.object({ kind: z.literal("thread.forward"), policy: z.literal("repeatable"), threadId: ThreadId }),
+  /** Looks whether a thread is quiet, so that its move can go on (decision 0117). */
+  z.object({ kind: z.literal("move.proceed"), policy: z.literal("repeatable"), moveId: MoveId }),
 ]);
 export type EffectRequest = z.infer<typeof EffectRequest>;
 export type EffectKind = EffectRequest["kind"];

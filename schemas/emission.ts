@@ -1,11 +1,12 @@
 import type { EffectRequest } from "./effect.ts";
 import type { Unstamped } from "./events/common.ts";
 import type { LinkEvent } from "./events/link.ts";
+import type { MoveEvent } from "./events/move.ts";
 import type { RunEvent } from "./events/run.ts";
 import type { TaskEvent } from "./events/task.ts";
 import type { ThreadEvent } from "./events/thread.ts";
 import type { TransferEvent } from "./events/transfer.ts";
-import type { EnvironmentId, LinkId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
+import type { EnvironmentId, LinkId, MoveId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
 import type { Content } from "./item.ts";
 import type { TransferInput } from "./transfer.ts";
 import type { LinkNotice, LinkRequest } from "./wire.ts";
@@ -16,7 +17,8 @@ export type Tell =
   | { to: RunId; event: Unstamped<RunEvent> }
   | { to: TransferId; event: Unstamped<TransferEvent> }
   | { to: TaskId; event: Unstamped<TaskEvent> }
-  | { to: LinkId; event: Unstamped<LinkEvent> };
+  | { to: LinkId; event: Unstamped<LinkEvent> }
+  | { to: MoveId; event: Unstamped<MoveEvent> };
 
 /** A notice whose text is still a reference where it is large; the runtime reads it when it writes the outbox. */
 export type OutgoingNotice =

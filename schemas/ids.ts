@@ -24,6 +24,7 @@ export const TaskId = idOf("task").brand("TaskId");
 export const LinkId = idOf("link").brand("LinkId");
 /** An invitation to link; the link that comes of it has the same uuid. */
 export const InviteId = idOf("invite").brand("InviteId");
+export const MoveId = idOf("move").brand("MoveId");
 export const ProviderThreadId = idOf("pthread").brand("ProviderThreadId");
 export const EffectId = idOf("effect").brand("EffectId");
 /** A program that a person has let in: a paired client, or `client:local` for one on this machine. */
@@ -53,6 +54,7 @@ export type HandoffId = z.infer<typeof HandoffId>;
 export type TaskId = z.infer<typeof TaskId>;
 export type LinkId = z.infer<typeof LinkId>;
 export type InviteId = z.infer<typeof InviteId>;
+export type MoveId = z.infer<typeof MoveId>;
 export type ProviderThreadId = z.infer<typeof ProviderThreadId>;
 export type EffectId = z.infer<typeof EffectId>;
 export type ClientId = z.infer<typeof ClientId>;
@@ -74,6 +76,7 @@ export interface IdByNoun {
   task: TaskId;
   link: LinkId;
   invite: InviteId;
+  move: MoveId;
   pthread: ProviderThreadId;
   effect: EffectId;
   cmd: CommandId;
@@ -83,9 +86,9 @@ export interface IdByNoun {
 export type IdNoun = keyof IdByNoun;
 
 /** Ids that name a durable actor. */
-export const ActorId = z.union([ThreadId, RunId, TransferId, TaskId, LinkId]);
-export type ActorId = ThreadId | RunId | TransferId | TaskId | LinkId;
-export const ActorKind = z.enum(["thread", "run", "transfer", "task", "link"]);
+export const ActorId = z.union([ThreadId, RunId, TransferId, TaskId, LinkId, MoveId]);
+export type ActorId = ThreadId | RunId | TransferId | TaskId | LinkId | MoveId;
+export const ActorKind = z.enum(["thread", "run", "transfer", "task", "link", "move"]);
 export type ActorKind = z.infer<typeof ActorKind>;
 
 /** The kind of actor that an id names; the noun before the first colon. */

@@ -22,6 +22,7 @@ export type { Emission, OutgoingNotice, Tell } from "./emission.ts";
 export { EnvironmentPatch, EnvironmentSnapshot, LinkLine, OlderThreads, ThreadLine } from "./environment-view.ts";
 export { stamp, type Unstamped } from "./events/common.ts";
 export { LinkCreated, LinkEvent } from "./events/link.ts";
+export { MoveCreated, MoveEvent } from "./events/move.ts";
 export { RunCreated, RunEvent } from "./events/run.ts";
 export { TaskCreated, TaskEvent } from "./events/task.ts";
 export { ThreadCreated, ThreadEvent } from "./events/thread.ts";
@@ -48,6 +49,7 @@ export {
   ItemId,
   importThreadId,
   LinkId,
+  MoveId,
   ProjectId,
   ProviderThreadId,
   RequestId,
@@ -74,6 +76,18 @@ export {
 } from "./link.ts";
 export { EnvironmentLiveLine, ThreadLiveLine } from "./live.ts";
 export { broadestModes, defaultModes, escalation, InteractionMode, Modes, narrower, RuntimeMode } from "./modes.ts";
+export {
+  isEndedMove,
+  Move,
+  MoveChecked,
+  MoveContext,
+  MoveInput,
+  MoveLack,
+  MoveOffer,
+  MovePreflight,
+  MoveStatus,
+  MoveWait,
+} from "./move.ts";
 export { Need, NeedKind } from "./need.ts";
 export { Project, RepositoryIdentity } from "./project.ts";
 export {
@@ -106,9 +120,11 @@ export { Digest, MessageText, Text, Timestamp, Title } from "./text.ts";
 export {
   AppThread,
   AppThreadLineage,
+  Departed,
   ImportSource,
   InheritedPoint,
   LinkOrigin,
+  MovedFrom,
   StablePoint,
   TaskRef,
   ThreadContext,

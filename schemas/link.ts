@@ -8,6 +8,7 @@ export const Grant = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("threadImport"), maxModes: Modes }),
   z.object({ kind: z.literal("spawn"), maxModes: Modes }),
   z.object({ kind: z.literal("read") }),
+  z.object({ kind: z.literal("move"), maxModes: Modes }),
 ]);
 export type Grant = z.infer<typeof Grant>;
 export type GrantKind = Grant["kind"];

@@ -20,6 +20,8 @@ export const NeedKind = z.enum([
   "stuck_run",
   /** A task waits for an environment that does not answer. */
   "waiting_task",
+  /** A move waits for an environment that does not answer, or for something here that only a person can end. */
+  "waiting_move",
   /** What both sides of a link remember does not fit together. */
   "diverged_link",
   /** The broker takes nothing of a link. */
@@ -30,7 +32,7 @@ export type NeedKind = z.infer<typeof NeedKind>;
 /** Something that does not go on without a person. */
 export const Need = z.object({
   kind: NeedKind,
-  /** The run, transfer, task or link that waits. */
+  /** The run, transfer, task, move or link that waits. */
   about: ActorId,
   /** The thread that it is in; null for a link. */
   threadId: ThreadId.nullable(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { PublicCommand } from "./command.ts";
-import { ItemId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
+import { ItemId, MoveId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
 import { WorktreeSettings } from "./project.ts";
 import { ProviderInstanceId } from "./provider.ts";
 
@@ -27,6 +27,9 @@ export const commandResults = {
   }),
   "thread.import_to": requested,
   "link.import": requested,
+  /** `threadId`: what it will be called there. */
+  "thread.move": z.object({ moveId: MoveId, threadId: ThreadId, requestId: RequestId }),
+  "thread.move_cancel": z.object({ moveId: MoveId, outcome: z.enum(["cancelled", "asked"]) }),
   "thread.interrupt": z.object({ threadId: ThreadId, runIds: z.array(RunId), cancelledTasks: z.array(TaskId) }),
   "thread.rename": ofThread,
   "thread.set_modes": ofThread,

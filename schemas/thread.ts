@@ -5,6 +5,7 @@ import {
   ExternalId,
   ImportHandoffId,
   LinkId,
+  MoveId,
   ProjectId,
   ProviderThreadId,
   RunId,
@@ -84,6 +85,14 @@ export type Undone = z.infer<typeof Undone>;
 export const Restoring = z.object({ from: Text, keepAs: Text });
 export type Restoring = z.infer<typeof Restoring>;
 
+/** Where a thread lives that has moved away. */
+export const Departed = z.object({ environmentId: EnvironmentId, threadId: ThreadId, moveId: MoveId });
+export type Departed = z.infer<typeof Departed>;
+
+/** Where a thread has come from by a move. */
+export const MovedFrom = z.object({ environmentId: EnvironmentId, threadId: ThreadId, moveId: MoveId });
+export type MovedFrom = z.infer<typeof MovedFrom>;
+
 export const ThreadMark = z.enum(["archived", "pinned", "snoozed", "read"]);
 export type ThreadMark = z.infer<typeof ThreadMark>;
 
@@ -114,6 +123,10 @@ export const ThreadContext = z.object({
   undone: Undone.nullable().optional(),
   /** Set until its worktree holds what it should. */
   restoring: Restoring.nullable().optional(),
+  /** Set while a move that the peer agrees to waits for the thread, and while it departs. */
+  moving: MoveId.nullable().optional(),
+  departed: Departed.optional(),
+  movedFrom: MovedFrom.optional(),
   /** True once an agent of this thread has spawned a task: results then wake it when it is idle (decision 30). */
   wakesOnResult: z.boolean(),
   /** Set on a thread that was deleted while it ran, until that run has ended: whether its worktree goes with work in it. */
@@ -132,11 +145,13 @@ export const ThreadInput = ThreadContext.omit({
   lastOrdinal: true,
   wakesOnResult: true,
   marks: true,
+  moving: true,
+  departed: true,
   createdAt: true,
 });
 export type ThreadInput = z.infer<typeof ThreadInput>;
 
-export const ThreadStatus = z.enum(["idle", "running", "deleted"]);
+export const ThreadStatus = z.enum(["idle", "running", "departing", "departed", "deleted"]);
 export type ThreadStatus = z.infer<typeof ThreadStatus>;
 export const AppThread = ThreadContext.extend({ status: ThreadStatus });
 export type AppThread = z.infer<typeof AppThread>;

@@ -1,12 +1,14 @@
 import { z } from "zod";
-import { EnvironmentId, IncarnationId, LinkId, RequestId, RunId, TaskId, ThreadId } from "./ids.ts";
+import { EnvironmentId, IncarnationId, LinkId, MoveId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
 import { ImportRequest } from "./import.ts";
 import { LinkPosition, LinkPositions } from "./link.ts";
 import { Modes } from "./modes.ts";
+import { MoveOffer, MovePreflight } from "./move.ts";
 import { ProviderChoice } from "./provider.ts";
 import { Refusal } from "./refusal.ts";
 import { RunEnding } from "./run.ts";
 import { Digest, MessageText, Text, Timestamp, Title } from "./text.ts";
+import { ResultOutcome } from "./transfer.ts";
 
 /** What one environment asks of another. One request, one decision, for ever (links.md, invariant 6). */
 export const LinkRequest = z.discriminatedUnion("kind", [
@@ -26,6 +28,12 @@ export const LinkRequest = z.discriminatedUnion("kind", [
     rootThreadId: ThreadId,
   }),
   z.object({ kind: z.literal("task.cancel"), taskId: TaskId, reason: Text }),
+  /** What would a move lack there? */
+  z.object({ kind: z.literal("move.preflight"), move: MovePreflight }),
+  /** The thread lives here no more if you take it: one commit there makes it live, or refuses it (links.md, Moves). */
+  z.object({ kind: z.literal("thread.move"), offer: MoveOffer }),
+  /** Take it no more; or say that you have. */
+  z.object({ kind: z.literal("move.abort"), moveId: MoveId, sourceThreadId: ThreadId }),
 ]);
 export type LinkRequest = z.infer<typeof LinkRequest>;
 
@@ -48,6 +56,8 @@ export const LinkNotice = z.discriminatedUnion("kind", [
     text: Text.nullable(),
     error: Refusal.nullable(),
   }),
+  /** A result that came for a thread after it had moved; `threadId` is what the thread is called at the receiver. */
+  z.object({ kind: z.literal("thread.late"), threadId: ThreadId, transferId: TransferId, outcome: ResultOutcome, text: Text }),
 ]);
 export type LinkNotice = z.infer<typeof LinkNotice>;
 

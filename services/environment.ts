@@ -22,6 +22,7 @@ import { CommandRefused, type Environment } from "./runtime/environment-api.ts";
 import { HotActors } from "./runtime/hot-actors.ts";
 import { hotStore } from "./runtime/hot-store.ts";
 import { RuntimeLinkLedger } from "./runtime/ledger.ts";
+import { moveProceeding } from "./runtime/move-proceed.ts";
 import type { Clock } from "./runtime/ports/clock.ts";
 import type { Identifiers } from "./runtime/ports/identifiers.ts";
 import type { LinkTransport } from "./runtime/ports/link-transport.ts";
@@ -30,6 +31,7 @@ import { durableActorRef } from "./runtime/reads/actor-ref.ts";
 import { Commits } from "./runtime/reads/commits.ts";
 import { healthReads } from "./runtime/reads/health.ts";
 import { linkReads } from "./runtime/reads/links.ts";
+import { moveReads } from "./runtime/reads/moves.ts";
 import { needReads } from "./runtime/reads/needs.ts";
 import { syncReads } from "./runtime/reads/sync.ts";
 import { threadReads } from "./runtime/reads/threads.ts";
@@ -184,6 +186,10 @@ async function compose(
       "provider.start": host.start,
       "provider.interrupt": host.interrupt,
       "provider.answer": host.answer,
+      "move.proceed": moveProceeding({ store: inside, letGo: (threadId) => host.letGo(threadId), report }),
+      "thread.forward": {
+        run: async ({ threadId }, effectId) => void (await report({ type: "thread.forward", threadId }, [effectId])),
+      },
       "thread.wake": { run: async ({ threadId }, effectId) => void (await report({ type: "thread.wake", threadId }, [effectId])) },
     },
   });
@@ -218,6 +224,7 @@ async function compose(
     runs: runReads(store, commits, clock),
     transfers: transferReads(store),
     tasks: taskReads(store, commits, clock),
+    moves: moveReads(store, commits, clock),
     links: linkReads(store, commits, clock, {
       grants: (id) => settings.link(id)?.grants ?? [],
       fingerprint: (id) => desk.fingerprint(settings.link(id)),

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { RunId, TransferId } from "../ids.ts";
+import { MoveId, RunId, TransferId } from "../ids.ts";
 import { Content } from "../item.ts";
 import { Modes } from "../modes.ts";
 import { ProviderChoice } from "../provider.ts";
 import { Refusal } from "../refusal.ts";
 import { RunEnding } from "../run.ts";
 import { Text, Title } from "../text.ts";
-import { Restoring, StablePoint, ThreadInput, ThreadMark, Undone, Workspace } from "../thread.ts";
+import { Departed, Restoring, StablePoint, ThreadInput, ThreadMark, Undone, Workspace } from "../thread.ts";
 import { stamp } from "./common.ts";
 
 export const ThreadCreated = z.object({ type: z.literal("thread.created"), input: ThreadInput, ...stamp });
@@ -57,6 +57,14 @@ export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.rollback_undone"), restoring: Restoring.nullable(), ...stamp }),
   /** Its worktree holds what it should. */
   z.object({ type: z.literal("thread.files_restored"), keepAs: Text, ...stamp }),
+  /** A move that the peer agrees to waits for the thread to be quiet. */
+  z.object({ type: z.literal("thread.move_awaited"), moveId: MoveId, ...stamp }),
+  /** The move waits for something else: the next queued message has its turn. */
+  z.object({ type: z.literal("thread.queue_resumed"), ...stamp }),
+  z.object({ type: z.literal("thread.departing"), moveId: MoveId, ...stamp }),
+  /** The move came to nothing: the thread lives here. */
+  z.object({ type: z.literal("thread.released"), moveId: MoveId, ...stamp }),
+  z.object({ type: z.literal("thread.departed"), to: Departed, ...stamp }),
   /** `stop`: what it runs and what waits in it is interrupted with it; without, a running thread cannot be deleted. */
   z.object({ type: z.literal("thread.deleted"), discardWork: z.boolean().optional(), stop: z.boolean().optional(), ...stamp }),
 ]);

@@ -7,7 +7,7 @@ import { type ModeOptions, modesOf, withModeOptions } from "./modes.ts";
 export type GrantOptions = ModeOptions & { grant?: GrantKind[] };
 
 // Spelled out here, since the schemas are a third of what a command would load.
-const kinds: Readonly<Record<GrantKind, true>> = { threadImport: true, spawn: true, read: true };
+const kinds: Readonly<Record<GrantKind, true>> = { threadImport: true, spawn: true, read: true, move: true };
 const usual: readonly GrantKind[] = ["threadImport", "spawn"];
 const usualModes: Modes = { runtimeMode: "auto-accept-edits", interactionMode: "default" };
 

@@ -19,6 +19,7 @@ import { linkCommand } from "./commands/link.ts";
 import { lsCommand } from "./commands/ls.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { mergeBackCommand } from "./commands/merge-back.ts";
+import { moveCommand } from "./commands/move.ts";
 import { needsCommand } from "./commands/needs.ts";
 import { newCommand } from "./commands/new.ts";
 import { noCommand } from "./commands/no.ts";
@@ -50,7 +51,7 @@ const groups: [heading: string, commands: (() => Command)[]][] = [
   ["Files and going back", [diffCommand, undoCommand, openCommand]],
   ["Sessions of other programs", [sessionsCommand, continueCommand, importCommand]],
   ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],
-  ["Fork, switch, merge back, spawn", [forkCommand, switchCommand, mergeBackCommand, spawnCommand]],
+  ["Fork, switch, merge back, spawn, move", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, moveCommand]],
   ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand, clientCommand]],
   ["Leaving", [backupCommand, restoreCommand]],
   ["Other", [chartsCommand, completionCommand]],

@@ -1,4 +1,15 @@
-import type { CheckpointId, EnvironmentId, HandoffId, LinkId, ProjectId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
+import type {
+  CheckpointId,
+  EnvironmentId,
+  HandoffId,
+  LinkId,
+  MoveId,
+  ProjectId,
+  RunId,
+  TaskId,
+  ThreadId,
+  TransferId,
+} from "../../schemas/ids.ts";
 import type { ProviderChoice } from "../../schemas/provider.ts";
 import type { LocalClient } from "../http/client.ts";
 import type { LinkView } from "../runtime/environment-api.ts";
@@ -12,6 +23,7 @@ type IdOf = {
   handoff: HandoffId;
   checkpoint: CheckpointId;
   link: LinkId;
+  move: MoveId;
   project: ProjectId;
 };
 export type Noun = keyof IdOf;
@@ -57,6 +69,7 @@ const listing: Record<Noun, string> = {
   handoff: "transfer list",
   checkpoint: "run list THREAD",
   link: "link list",
+  move: "ls",
   project: "project list",
 };
 

@@ -1,7 +1,7 @@
 import type { LocalClient } from "../http/client.ts";
 import { shortIds } from "./short-ids.ts";
 
-const nouns = ["thread", "run", "transfer", "task", "link"] as const;
+const nouns = ["thread", "run", "transfer", "task", "link", "move"] as const;
 
 /** Digits that a short reference has at least; the environment is asked what else begins like that. */
 const asked = 8;

@@ -1,4 +1,5 @@
 import type { Link } from "../../schemas/link.ts";
+import type { Move } from "../../schemas/move.ts";
 import type { Refusal } from "../../schemas/refusal.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { Task } from "../../schemas/task.ts";
@@ -66,10 +67,31 @@ export function taskWords({ status, error, reason }: Pick<Task, "status" | "erro
   return status === "interrupted" && reason === "dismissed" ? "dismissed" : taskStatuses[status];
 }
 
+const threadStatuses: Record<ThreadStatus, string> = {
+  idle: "idle",
+  running: "running",
+  departing: "on its way to another environment",
+  departed: "moved away",
+  deleted: "deleted",
+};
 /** `run` is the active run's status, where there is one. */
 export function threadWords(status: ThreadStatus, run: Run["status"] | null, isArchived: boolean): string {
-  const own = status === "running" && run !== null && run !== "failed" ? runStatuses[run] : status;
+  const own = status === "running" && run !== null && run !== "failed" ? runStatuses[run] : threadStatuses[status];
   return isArchived ? `${own}, archived` : own;
+}
+
+const waits: Record<Move["waitsFor"], string> = {
+  peer: "waits for the other environment",
+  turn: "waits for the turn to end",
+  children: "waits for its subagents",
+  files: "waits for its files",
+  room: "waits for room",
+};
+/** Where a move stands. */
+export function moveWords({ status, waitsFor, error }: Pick<Move, "status" | "waitsFor" | "error">): string {
+  if (status === "departed") return "moved";
+  if (status === "failed") return error?.reason === "cancelled" ? "taken back" : failed(error);
+  return status === "departing" ? "on its way; the other environment has not answered" : `about to move, ${waits[waitsFor]}`;
 }
 
 const linkStatuses: Record<Link["status"], string> = {

@@ -5,6 +5,7 @@ import { ContextHandoff } from "../../schemas/handoff.ts";
 import { ActorKind, EnvironmentId, RequestId, RunId, ThreadId, TransferId } from "../../schemas/ids.ts";
 import { TurnItem, VisibleItem } from "../../schemas/item.ts";
 import { Grant, Link, LinkPosition } from "../../schemas/link.ts";
+import { Move } from "../../schemas/move.ts";
 import { Need } from "../../schemas/need.ts";
 import { Project } from "../../schemas/project.ts";
 import { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
@@ -106,6 +107,9 @@ export const NeedsAnswer = at({ needs: z.array(Need) });
 
 export const TasksAnswer = at({ tasks: z.array(Task), next: Next });
 export const TaskAnswer = at({ task: Task });
+
+export const MovesAnswer = at({ moves: z.array(Move), next: Next });
+export const MoveAnswer = at({ move: Move });
 
 const LinkView = Link.extend({
   grants: z.array(Grant).readonly(),

@@ -13,6 +13,7 @@ import { documentRoutes } from "./routes/document.ts";
 import { feedRoutes } from "./routes/feed.ts";
 import { itemRoutes } from "./routes/items.ts";
 import { linkRoutes } from "./routes/links.ts";
+import { moveRoutes } from "./routes/moves.ts";
 import { needRoutes } from "./routes/needs.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { shutdownRoutes } from "./routes/shutdown.ts";
@@ -74,6 +75,7 @@ export function routesOf(environment: Environment, options: HttpAppOptions = {})
     ...transferRoutes(environment),
     ...taskRoutes(environment),
     ...linkRoutes(environment),
+    ...moveRoutes(environment),
     ...needRoutes(environment),
     ...chartRoutes(),
     ...feedRoutes(environment, {

@@ -1,5 +1,5 @@
 import type { Change } from "../../schemas/feed.ts";
-import type { RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
+import type { MoveId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 
 const remembered = 10_000;
@@ -22,6 +22,8 @@ export function concerns(environment: Environment, thread: ThreadId): (change: C
         const task = environment.tasks.get(change.actorId as TaskId);
         return task !== null && (task.parentThreadId === thread || task.childThreadId === thread);
       }
+      case "move":
+        return environment.moves.get(change.actorId as MoveId)?.threadId === thread;
       case "link":
         return false;
     }

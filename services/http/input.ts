@@ -43,6 +43,7 @@ const listing: Record<string, string> = {
   handoff: "transfer show TRANSFER",
   task: "task list",
   link: "link list",
+  move: "ls",
   project: "project list",
   run: "run list THREAD",
 };

@@ -1,7 +1,7 @@
 import type { ThreadId } from "../../schemas/ids.ts";
 import type { Environment } from "../runtime/environment-api.ts";
 
-export const nouns = ["thread", "run", "task", "transfer", "handoff", "checkpoint", "link", "project"] as const;
+export const nouns = ["thread", "run", "task", "transfer", "handoff", "checkpoint", "link", "move", "project"] as const;
 export type Noun = (typeof nouns)[number];
 
 /** More candidates than a person reads need not be looked for. */
@@ -39,7 +39,7 @@ function beginnings(ref: string, noun: Noun): string[] {
 }
 
 function newest(environment: Environment, noun: Noun, within: ThreadId | undefined): string[] {
-  const { threads, transfers, tasks, projects } = environment;
+  const { threads, transfers, tasks, moves, projects } = environment;
   const one = { limit: 1, newestFirst: true } as const;
   switch (noun) {
     case "thread":
@@ -58,6 +58,8 @@ function newest(environment: Environment, noun: Noun, within: ThreadId | undefin
       return environment.idsFrom("handoff", "handoff:", 1);
     case "link":
       return environment.idsFrom("link", "link:", 1);
+    case "move":
+      return ids(moves.list({ limit: 1, ...(within !== undefined && { thread: within }) }));
     case "project":
       return ids(projects.list().slice(-1));
   }

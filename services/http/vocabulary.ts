@@ -19,6 +19,7 @@ import {
   IncarnationId,
   ItemId,
   LinkId,
+  MoveId,
   ProjectId,
   ProviderThreadId,
   RequestId,
@@ -31,6 +32,7 @@ import { ImportMessage, ImportRequest } from "../../schemas/import.ts";
 import { BlobRef, Content, ItemBody, TurnItem, VisibleItem } from "../../schemas/item.ts";
 import { Grant, Link, LinkPosition, LinkPositions } from "../../schemas/link.ts";
 import { InteractionMode, Modes, RuntimeMode } from "../../schemas/modes.ts";
+import { Move, MoveLack, MoveStatus } from "../../schemas/move.ts";
 import { Need, NeedKind } from "../../schemas/need.ts";
 import { Project, RepositoryIdentity } from "../../schemas/project.ts";
 import { Coverage, NativeRef, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread } from "../../schemas/provider.ts";
@@ -38,7 +40,16 @@ import { Refusal, RefusalCode } from "../../schemas/refusal.ts";
 import { Attempt, OpenPlan, OpenRequest, Run, StartPlan } from "../../schemas/run.ts";
 import { LateAnswer, Task, TaskStatus } from "../../schemas/task.ts";
 import { Digest, MessageText, Timestamp, Title } from "../../schemas/text.ts";
-import { AppThread, AppThreadLineage, InheritedPoint, LinkOrigin, StablePoint, ThreadMark, Workspace } from "../../schemas/thread.ts";
+import {
+  AppThread,
+  AppThreadLineage,
+  Departed,
+  InheritedPoint,
+  LinkOrigin,
+  StablePoint,
+  ThreadMark,
+  Workspace,
+} from "../../schemas/thread.ts";
 import {
   ItemView,
   OlderTurns,
@@ -71,14 +82,14 @@ export const vocabulary: Readonly<Record<string, z.ZodType>> = {
     IncarnationId,
     ItemId,
   },
-  ...{ LinkId, ProjectId, ProviderThreadId, RequestId, RunId, TaskId, ThreadId, TransferId },
+  ...{ LinkId, MoveId, ProjectId, ProviderThreadId, RequestId, RunId, TaskId, ThreadId, TransferId },
   ...{ Digest, MessageText, Timestamp, Title, RuntimeMode, InteractionMode, Modes, Refusal, RefusalCode },
-  ...{ AppThread, AppThreadLineage, InheritedPoint, LinkOrigin, StablePoint, ThreadMark, Workspace },
+  ...{ AppThread, AppThreadLineage, Departed, InheritedPoint, LinkOrigin, StablePoint, ThreadMark, Workspace },
   ...{ Run, Attempt, OpenPlan, OpenRequest, StartPlan, Checkpoint },
   ...{ TurnItem, VisibleItem, ItemBody, Content, BlobRef, Change },
   ...{ ContextTransfer, ContextSourcePoint, ContextTransferResolution, ResultOutcome, TransferStatus },
   ...{ ContextHandoff, HandoffBudget, LeftOut, Task, TaskStatus, LateAnswer },
-  ...{ Need, NeedKind },
+  ...{ Need, NeedKind, Move, MoveLack, MoveStatus },
   ...{ Link, LinkPosition, LinkPositions, LinkAnswer, Grant, Project, RepositoryIdentity },
   ...{ Coverage, NativeRef, ProviderCapabilities, ProviderChoice, ProviderInstanceId, ProviderThread },
   ...{ ThreadSnapshot, ThreadPatch, OlderTurns, ThreadFacts, ThreadState, TurnView, RunView, ItemView, ViewText, TransferView, TaskView },

@@ -10,6 +10,7 @@ import { t3ThreadInterrupt } from "./tools/t3-thread-interrupt.ts";
 import { t3ThreadLaunch } from "./tools/t3-thread-launch.ts";
 import { t3ThreadList } from "./tools/t3-thread-list.ts";
 import { t3ThreadMergeBack } from "./tools/t3-thread-merge-back.ts";
+import { t3ThreadMove } from "./tools/t3-thread-move.ts";
 import { t3ThreadRead } from "./tools/t3-thread-read.ts";
 import { t3ThreadSend } from "./tools/t3-thread-send.ts";
 import { t3ThreadTransfers } from "./tools/t3-thread-transfers.ts";
@@ -37,6 +38,7 @@ export const tools: readonly AnyTool[] = [
   t3ThreadTransfers,
   t3ThreadInterrupt,
   t3ThreadImport,
+  t3ThreadMove,
   t3EnvironmentLinks,
 ];
 

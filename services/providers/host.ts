@@ -111,6 +111,11 @@ export class ProviderHost {
     },
   };
 
+  /** Lets go of a thread's native conversation; false: its provider would not. */
+  letGo(threadId: ThreadId): Promise<boolean> {
+    return this.#sessions.forget(threadId).then(() => !this.#sessions.has(threadId));
+  }
+
   /** Lets go of everything; runs under way are closed as interrupted. */
   async close(): Promise<void> {
     const stopped = refusal(

@@ -79,6 +79,11 @@ export class LiveSessions {
     return leaving;
   }
 
+  /** Whether a thread's conversation is open in this process. */
+  has(threadId: ThreadId): boolean {
+    return this.#live.has(threadId);
+  }
+
   async close(): Promise<void> {
     await Promise.allSettled([...this.#live.values()].map((live) => this.#letGo(live)));
   }

@@ -1,5 +1,6 @@
 import type { ActorKind } from "../../schemas/ids.ts";
 import type { LinkContext } from "../../schemas/link.ts";
+import type { MoveContext } from "../../schemas/move.ts";
 import type { RunContext } from "../../schemas/run.ts";
 import type { TaskContext } from "../../schemas/task.ts";
 import type { ThreadContext } from "../../schemas/thread.ts";
@@ -11,6 +12,7 @@ export interface ContextOf {
   transfer: TransferContext;
   task: TaskContext;
   link: LinkContext;
+  move: MoveContext;
 }
 
 export type ActorKeys = { owner: string | null; peer: string | null; ordinal: number | null };
@@ -28,4 +30,6 @@ export const actorKeys: { [K in ActorKind]: (context: ContextOf[K], creation: nu
   /** By parent; by the root of its tree, whose open children are counted. */
   task: (c, creation) => ({ owner: c.parentThreadId, peer: c.rootThreadId, ordinal: creation }),
   link: (c, creation) => ({ owner: null, peer: c.peerEnvironmentId, ordinal: creation }),
+  /** By the thread that moves; by what it is called where it goes. */
+  move: (c, creation) => ({ owner: c.threadId, peer: c.targetThreadId, ordinal: creation }),
 };

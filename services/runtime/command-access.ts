@@ -15,6 +15,8 @@ export const commandAccess: { readonly [type in PublicCommand["type"]]: AccessKi
   "thread.import": "starts_threads",
   "thread.import_to": "starts_threads",
   "link.import": "starts_threads",
+  "thread.move": "starts_threads",
+  "thread.move_cancel": "writes",
   "thread.interrupt": "writes",
   "thread.rename": "writes",
   "thread.set_modes": "writes_threads",

@@ -11,6 +11,7 @@ import type {
   HandoffId,
   ItemId,
   LinkId,
+  MoveId,
   ProjectId,
   RequestId,
   RunId,
@@ -20,6 +21,7 @@ import type {
 } from "../../schemas/ids.ts";
 import type { TurnItem, VisibleItem } from "../../schemas/item.ts";
 import type { Grant, Link, LinkPosition } from "../../schemas/link.ts";
+import type { Move } from "../../schemas/move.ts";
 import type { Need } from "../../schemas/need.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
@@ -63,6 +65,7 @@ export interface Environment {
   readonly tasks: Tasks;
   readonly links: Links;
   readonly linkDesk: LinkDesk;
+  readonly moves: Moves;
   readonly threadTools: ThreadToolsDoor;
   readonly projects: { list(): Project[]; get(id: ProjectId): Project | null };
   readonly providers: { list(): ProviderInstance[] };
@@ -175,6 +178,14 @@ export interface Tasks {
   get(id: TaskId): Task | null;
   /** Resolves with the task once it has ended, or as it is after `timeoutMs`. Never cancels (case S06). */
   wait(id: TaskId, options?: { timeoutMs?: number }): Promise<Task | null>;
+}
+
+export interface Moves {
+  /** Threads that moved from here, or are on their way; newest first. */
+  list(filter?: { thread?: ThreadId; open?: boolean; limit?: number; after?: MoveId }): Move[];
+  get(id: MoveId): Move | null;
+  /** Resolves with the move once it is decided, or as it is after `timeoutMs`. Never cancels. */
+  wait(id: MoveId, options?: { timeoutMs?: number }): Promise<Move | null>;
 }
 
 export type LinkView = Link & {

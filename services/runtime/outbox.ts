@@ -10,6 +10,8 @@ import { refuse } from "./refused.ts";
 import type { Settings } from "./settings.ts";
 import type { Outgoing } from "./unit-of-work.ts";
 
+const neverHeldBack: ReadonlySet<LinkRequest["kind"]> = new Set(["task.cancel", "thread.move", "move.abort"]);
+
 /** A link before its first message. */
 export function newLinkRow(linkId: LinkId, incarnation: IncarnationId): LinkRow {
   const start = { epoch: 1, number: 0, digest: digestOrigin };
@@ -53,14 +55,14 @@ export class Outbox implements Outgoing {
   request(emission: Extract<Emission, { type: "link.request" }>): void {
     // The link was taken away: nobody can be asked, and what is stopped here is stopped all the same.
     if (this.#settings.linkTo(emission.to) === null) return;
-    this.ask(emission.to, emission.requestId, emission.request, emission.request.kind === "task.cancel" ? emission.request.taskId : "");
+    this.ask(emission.to, emission.requestId, emission.request, subjectOf(emission.request));
   }
 
   /** Asks a peer; the request stays open until its answer comes. `subject` is who waits for it. Returns the message's bytes. */
   ask(to: EnvironmentId, requestId: RequestId, request: LinkRequest, subject: string): number {
     const linkId = this.#linkTo(to);
-    // Cancelling is never held back: it makes the peer's work less.
-    if (request.kind !== "task.cancel" && this.#overlay.outboxCount(linkId) >= this.#settings.linkBacklog)
+    // Cancelling makes the peer's work less; a thread that is to depart takes no turns, and cannot wait for room.
+    if (!neverHeldBack.has(request.kind) && this.#overlay.outboxCount(linkId) >= this.#settings.linkBacklog)
       refuse(
         "orchestration_error",
         "link_backlogged",
@@ -97,4 +99,10 @@ export class Outbox implements Outgoing {
       refuse("capability_denied", "no_link", `there is no link to ${environmentId}`, "List links with: ropewalk link list");
     return link.id;
   }
+}
+
+/** Who waits for the answer to a request that a machine asks for. */
+function subjectOf(request: LinkRequest): string {
+  if (request.kind === "task.cancel") return request.taskId;
+  return request.kind === "move.abort" ? request.moveId : "";
 }

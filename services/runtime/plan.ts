@@ -38,6 +38,28 @@ export function needThread(context: PlanContext, id: ThreadId): AppThread {
   return thread;
 }
 
+/** A thread that lives here: one that is on its way, or that has moved, is changed no more (case I06). */
+export function needPresent(context: PlanContext, id: ThreadId): AppThread {
+  const thread = needThread(context, id);
+  holdPresent(thread);
+  return thread;
+}
+
+export function holdPresent({ id, status, departed, moving }: AppThread): void {
+  if (status === "departing")
+    refuse("thread_not_sendable", "departing", `${id} is on its way to another environment`, `Wait for its answer: ropewalk show ${id}`, {
+      moveId: moving,
+    });
+  if (status === "departed" && departed !== undefined)
+    refuse(
+      "thread_departed",
+      "departed",
+      `${id} has moved to ${departed.environmentId}`,
+      `Go on there with ${departed.threadId}, or move it back from there.`,
+      departed,
+    );
+}
+
 export function needRun(context: PlanContext, id: RunId): Run {
   const run = runFrom(context.overlay, id);
   if (run === null) refuse("run_not_found", "unknown_run", `there is no run ${id}`, "List runs with: ropewalk run list THREAD");

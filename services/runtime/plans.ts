@@ -4,6 +4,7 @@ import { importOverLink, importThreadTo } from "./commands/link-import.ts";
 import { peerPositions } from "./commands/link-positions.ts";
 import { receiveOverLink } from "./commands/link-receive.ts";
 import { configureLink, linkDiverged, linkReceipt, linkTransportState } from "./commands/link-state.ts";
+import { departMove, moveUnfit } from "./commands/move-depart.ts";
 import { addProject } from "./commands/project-add.ts";
 import { configureProject } from "./commands/project-configure.ts";
 import { relocateEnvironment } from "./commands/relocate.ts";
@@ -17,10 +18,12 @@ import { createThread } from "./commands/thread-create.ts";
 import { deleteThread } from "./commands/thread-delete.ts";
 import { markThread, renameThread, setThreadModes } from "./commands/thread-edit.ts";
 import { forkThread } from "./commands/thread-fork.ts";
+import { forwardThread } from "./commands/thread-forward.ts";
 import { importThread } from "./commands/thread-import.ts";
 import { interruptThread } from "./commands/thread-interrupt.ts";
 import { launchThread } from "./commands/thread-launch.ts";
 import { mergeBack } from "./commands/thread-merge-back.ts";
+import { cancelMove, moveThread } from "./commands/thread-move.ts";
 import { sendMessage } from "./commands/thread-send.ts";
 import { switchProvider } from "./commands/thread-switch.ts";
 import { filesRestored, redoThread, undoThread } from "./commands/thread-undo.ts";
@@ -40,6 +43,8 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "thread.import": importThread,
   "thread.import_to": importThreadTo,
   "link.import": importOverLink,
+  "thread.move": moveThread,
+  "thread.move_cancel": cancelMove,
   "thread.interrupt": interruptThread,
   "thread.rename": renameThread,
   "thread.set_modes": setThreadModes,
@@ -63,6 +68,9 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "run.request_closed": requestClosed,
   "run.ended": runEnded,
   "thread.wake": wakeThread,
+  "thread.forward": forwardThread,
+  "move.unfit": moveUnfit,
+  "move.depart": departMove,
   "effects.started": effectsStarted,
   "effects.closed": effectsClosed,
   "link.configure": configureLink,

@@ -1,5 +1,6 @@
-import type { ActorId, LinkId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
+import type { ActorId, LinkId, MoveId, RunId, TaskId, ThreadId, TransferId } from "../../schemas/ids.ts";
 import type { Link } from "../../schemas/link.ts";
+import type { Move } from "../../schemas/move.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { Task } from "../../schemas/task.ts";
 import type { AppThread } from "../../schemas/thread.ts";
@@ -18,12 +19,14 @@ export const asRun = (row: ActorRow): Run => typed<Run>(row) as Run;
 export const asTransfer = (row: ActorRow): ContextTransfer => typed<ContextTransfer>(row) as ContextTransfer;
 export const asTask = (row: ActorRow): Task => typed<Task>(row) as Task;
 export const asLink = (row: ActorRow): Link => typed<Link>(row) as Link;
+export const asMove = (row: ActorRow): Move => typed<Move>(row) as Move;
 
 export const threadFrom = (source: ActorSource, id: ThreadId): AppThread | null => typed(source.actor(id));
 export const runFrom = (source: ActorSource, id: RunId): Run | null => typed(source.actor(id));
 export const transferFrom = (source: ActorSource, id: TransferId): ContextTransfer | null => typed(source.actor(id));
 export const taskFrom = (source: ActorSource, id: TaskId): Task | null => typed(source.actor(id));
 export const linkFrom = (source: ActorSource, id: LinkId): Link | null => typed(source.actor(id));
+export const moveFrom = (source: ActorSource, id: MoveId): Move | null => typed(source.actor(id));
 
 const openTransferStatuses = ["pending", "resolved_native", "resolved_portable"] as const;
 export const openTaskStatuses = ["requested", "starting", "running", "cancelling"] as const;
@@ -36,6 +39,14 @@ export function openTransfersTo(source: ActorSource, threadId: ThreadId, alsoFai
 
 export function openTasksOf(source: ActorSource, threadId: ThreadId): Task[] {
   return source.actorsBy({ kind: "task", owner: threadId, statuses: openTaskStatuses }).map(asTask);
+}
+
+export const openMoveStatuses = ["pending", "departing"] as const;
+
+/** The move that is under way of a thread; there is one at most. */
+export function openMoveOf(source: ActorSource, threadId: ThreadId): Move | null {
+  const [row] = source.actorsBy({ kind: "move", owner: threadId, statuses: openMoveStatuses, limit: 1 });
+  return row === undefined ? null : asMove(row);
 }
 
 /** A thread's runs by ordinal, within bounds. */

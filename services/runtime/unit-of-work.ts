@@ -1,6 +1,7 @@
 import type { Emission, Tell } from "../../schemas/emission.ts";
 import type { Unstamped } from "../../schemas/events/common.ts";
 import type { LinkCreated } from "../../schemas/events/link.ts";
+import type { MoveCreated } from "../../schemas/events/move.ts";
 import type { RunCreated } from "../../schemas/events/run.ts";
 import type { TaskCreated } from "../../schemas/events/task.ts";
 import type { ThreadCreated } from "../../schemas/events/thread.ts";
@@ -14,7 +15,7 @@ import type { Identifiers } from "./ports/identifiers.ts";
 import type { ActorRow } from "./ports/store.ts";
 import { refuse } from "./refused.ts";
 
-type Created = Unstamped<ThreadCreated | RunCreated | TransferCreated | TaskCreated | LinkCreated>;
+type Created = Unstamped<ThreadCreated | RunCreated | TransferCreated | TaskCreated | LinkCreated | MoveCreated>;
 
 /** What the unit of work cannot do itself: messages to other environments, which need links. */
 export interface Outgoing {

@@ -3,8 +3,10 @@ import { createEnvironment } from "../../services/environment.ts";
 import type { Victim } from "./killed-environment.ts";
 
 /** A process that runs an environment and kills itself with -9 at a named boundary. What it passes, it prints. */
+const literally = (text: string) => text.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
 const { dir, commands, killAt, nth = 1 } = JSON.parse(process.env.ROPEWALK_TEST_VICTIM ?? "{}") as Victim;
-const isMeant = (name: string) => (killAt.endsWith("*") ? name.startsWith(killAt.slice(0, -1)) : name === killAt);
+const meant = new RegExp(`^${killAt.split("*").map(literally).join(".*")}$`);
+const isMeant = (name: string) => meant.test(name);
 
 let passed = 0;
 const environment = await createEnvironment({

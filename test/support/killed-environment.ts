@@ -6,7 +6,7 @@ export type Victim = {
   dir: string;
   /** Done one after the other: a command is dispatched, or a run's status is waited for (the newest run of a thread). */
   commands: ({ id?: string; command: unknown } | { until: string; newestRunOf: string })[];
-  /** The boundary (see `onBoundary`) at which the process is killed with -9; a `*` at the end stands for anything. */
+  /** The boundary (see `onBoundary`) at which the process is killed with -9; a `*` stands for anything. */
   killAt: string;
   /** Which time the boundary is passed; default the first. */
   nth?: number;

@@ -39,6 +39,7 @@ export const allGrants: Grant[] = [
   { kind: "threadImport", maxModes: broadestModes },
   { kind: "spawn", maxModes: broadestModes },
   { kind: "read" },
+  { kind: "move", maxModes: broadestModes },
 ];
 
 export type SideOptions = {

@@ -2,7 +2,7 @@ import { Argument, Command, Option } from "commander";
 import type { ActorKind } from "../../../schemas/ids.ts";
 import { offline } from "../session.ts";
 
-const actorKinds: readonly ActorKind[] = ["thread", "run", "transfer", "task", "link"];
+const actorKinds: readonly ActorKind[] = ["thread", "run", "transfer", "task", "link", "move"];
 
 type Options = { format: "mermaid" | "json" };
 

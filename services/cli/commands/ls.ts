@@ -53,10 +53,11 @@ function tree(threads: readonly AppThread[], short: ReadonlyMap<string, string>,
   const rows = lineageRows(threads).map(({ thread, branch }) => {
     const { relationshipToParent } = thread.lineage;
     const words = threadWords(thread.status, statuses.get(thread.id) ?? null, thread.marks.archived !== undefined);
+    const about = thread.moving != null && thread.status !== "departing" ? `${words}, about to move` : words;
     return [
       `${branch}${relationshipToParent === null ? "" : `${relationshipToParent}: `}${oneLine(thread.title) || "untitled"}`,
       style("dim", short.get(thread.id) ?? thread.id),
-      thread.status === "running" ? style("green", words) : words,
+      thread.status === "running" ? style("green", about) : about,
       counted(thread.lastOrdinal, "run"),
       thread.provider?.instance ?? "-",
       ago(thread.createdAt, now),

@@ -69,6 +69,7 @@ const words: Record<NeedKind, string> = {
   login: "login",
   stuck_run: "stuck",
   waiting_task: "waits",
+  waiting_move: "move waits",
   diverged_link: "link stopped",
   blocked_link: "link blocked",
 };

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { VisibleItem } from "../../../schemas/item.ts";
+import type { Move } from "../../../schemas/move.ts";
 import type { Run } from "../../../schemas/run.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import type { SnapshotAnswer } from "../../http/client/answers.ts";
@@ -11,7 +12,7 @@ import { facts } from "../table.ts";
 import { clean, oneLine, style } from "../terminal.ts";
 import { ago, took } from "../time.ts";
 import { unfolded } from "../unfold.ts";
-import { counted, relationshipWords, runWords, taskWords, threadWords, transferWords } from "../words.ts";
+import { counted, moveWords, relationshipWords, runWords, taskWords, threadWords, transferWords } from "../words.ts";
 
 type Options = { limit: string; all?: boolean; full?: boolean };
 const most = 10_000;
@@ -32,16 +33,17 @@ export function showCommand(): Command {
         const snapshot = await client.snapshot(threadId, { limit: options.all === true ? most : Math.min(limit, most), newestFirst: true });
         snapshot.items.reverse();
         if (options.full === true) await unfolded(client, snapshot.items);
+        const [move] = shell.json ? [] : (await client.moves({ thread: threadId, open: true, limit: 1 })).moves;
         const leftOut = shell.json ? {} : (await client.transfers({ target: threadId, limit: most })).leftOut;
-        shell.answer(snapshot, () => words(snapshot, leftOut, options.all === true).join("\n"));
+        shell.answer(snapshot, () => words(snapshot, leftOut, options.all === true, move).join("\n"));
         return undefined;
       }),
     );
 }
 
-function words(snapshot: SnapshotAnswer, leftOut: Record<string, number>, reasoning: boolean): string[] {
+function words(snapshot: SnapshotAnswer, leftOut: Record<string, number>, reasoning: boolean, move?: Move): string[] {
   return [
-    ...heading(snapshot),
+    ...heading(snapshot, move),
     "",
     ...conversation(snapshot, reasoning),
     ...(snapshot.progress === null || snapshot.progress === "" ? [] : [style("dim", "agent, still writing"), clean(snapshot.progress)]),
@@ -50,7 +52,7 @@ function words(snapshot: SnapshotAnswer, leftOut: Record<string, number>, reason
   ];
 }
 
-function heading({ thread, runs }: SnapshotAnswer): string[] {
+function heading({ thread, runs }: SnapshotAnswer, move: Move | undefined): string[] {
   const active = runs.find((run) => run.id === thread.activeRunId);
   const { parentThreadId, relationshipToParent } = thread.lineage;
   return [
@@ -68,7 +70,13 @@ function heading({ thread, runs }: SnapshotAnswer): string[] {
       ["modes", `${thread.modes.runtimeMode}, ${thread.modes.interactionMode}`],
       parentThreadId === null ? null : [relationshipToParent === "fork" ? "forked from" : "works for", parentThreadId],
       workplace(thread.workspace),
-      thread.historyOrigin === "v1_import" ? ["history", `imported${importedFrom(thread)}`] : null,
+      move === undefined ? null : [style("yellow", "move"), `${moveWords(move)} (to ${move.environmentId})`],
+      thread.departed === undefined ? null : ["lives in", `${thread.departed.environmentId}, as ${thread.departed.threadId}`],
+      thread.movedFrom !== undefined
+        ? ["moved from", `${thread.movedFrom.environmentId} (${thread.movedFrom.threadId})`]
+        : thread.historyOrigin === "v1_import"
+          ? ["history", `imported${importedFrom(thread)}`]
+          : null,
       thread.linkOrigin === null ? null : ["started by", thread.linkOrigin.environmentId],
       ["runs", `${runs.length}${thread.queue.length > 0 ? `, ${thread.queue.length} waiting` : ""}`],
       ["made", ago(thread.createdAt)],

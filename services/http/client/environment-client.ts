@@ -6,6 +6,7 @@ import type {
   HandoffId,
   ItemId,
   LinkId,
+  MoveId,
   RequestId,
   RunId,
   TaskId,
@@ -135,6 +136,13 @@ export class EnvironmentClient {
 
   /** All that waits for a person, longest first. */
   needs = (): Promise<answers.NeedsAnswer> => this.get("/needs");
+
+  moves = (query: { thread?: ThreadId; open?: boolean; limit?: number; cursor?: string } = {}): Promise<answers.MovesAnswer> =>
+    this.#pages("/moves", "moves", query);
+  move = (id: MoveId): Promise<answers.MoveAnswer> => this.get(`/moves/${id}`);
+  waitForMove(id: MoveId, query: { timeoutMs: number }): Promise<answers.MoveAnswer> {
+    return this.get(`/moves/${id}/wait`, query, query.timeoutMs + readMs);
+  }
 
   links = (): Promise<answers.LinksAnswer> => this.get("/links");
   link = (id: LinkId): Promise<answers.LinkViewAnswer> => this.get(`/links/${id}`);

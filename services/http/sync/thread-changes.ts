@@ -106,6 +106,8 @@ export class ThreadChanges {
         return owner === this.#id || peer === this.#id;
       case "task":
         return owner === this.#id || id === ownTask;
+      // What it does to its thread is told with the thread.
+      case "move":
       case "link":
         return false;
     }

@@ -1,15 +1,13 @@
 import { type EnvironmentId, importThreadId, type ThreadId } from "../../../schemas/ids.ts";
 import { type ImportMessage, ImportRequest } from "../../../schemas/import.ts";
-import type { TurnItem } from "../../../schemas/item.ts";
 import { limits } from "../../../schemas/limits.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { type ModeWish, mayChange, mayUseLink, modeCap, settleModes } from "../access.ts";
-import { readText } from "../content.ts";
+import { conversationOf } from "../conversation.ts";
 import { measuredDigest } from "../digest.ts";
-import { historyOf, isPartOfHistory, latestStablePoint } from "../history.ts";
-import { needThread, type Plan, type PlanContext } from "../plan.ts";
+import { historyOf, latestStablePoint } from "../history.ts";
+import { needPresent, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import { runsOf } from "../typed-actors.ts";
 import { holdImportSize } from "./thread-import.ts";
 
 /** An import of given messages at a linked environment. */
@@ -34,7 +32,7 @@ function withinCaller(context: PlanContext, wish: ModeWish): ModeWish {
 
 /** A thread's conversation, up to its latest stable point, as an import at a linked environment. */
 export const importThreadTo: Plan<"thread.import_to"> = (command, context) => {
-  const thread = needThread(context, command.threadId);
+  const thread = needPresent(context, command.threadId);
   mayChange(context, thread);
   mayUseLink(context, thread, command.environmentId);
   const request = {
@@ -70,15 +68,7 @@ function messagesOf(context: PlanContext, thread: AppThread): ImportMessage[] {
   if (stable === null)
     refuse("invalid_request", "no_stable_point", `${thread.id} has no completed run yet`, "Wait until a run has completed.");
   const upTo = stable.threadId === thread.id ? stable.ordinal : 0;
-  const messages: ImportMessage[] = [];
-  for (const segment of historyOf(context.overlay, thread.id, upTo)) {
-    const runs = runsOf(context.overlay, segment.threadId, { min: Math.max(segment.fromOrdinal, 1), max: segment.toOrdinal });
-    const untold = new Set(runs.filter((run) => !isPartOfHistory(run, segment.asOf)).map((run) => run.ordinal));
-    for (const item of context.overlay.store.items(segment)) {
-      const message = untold.has(item.runOrdinal) ? null : asMessage(context, item);
-      if (message !== null) messages.push(message);
-    }
-  }
+  const messages: ImportMessage[] = conversationOf(context.overlay, historyOf(context.overlay, thread.id, upTo));
   if (messages.length === 0) refuse("invalid_request", "nothing_to_import", `${thread.id} holds no message`, "Send it a message first.");
   if (messages.length > limits.importMessages)
     refuse(
@@ -88,11 +78,4 @@ function messagesOf(context: PlanContext, thread: AppThread): ImportMessage[] {
       "Fork it at a later point, or import a part.",
     );
   return messages;
-}
-
-function asMessage(context: PlanContext, item: TurnItem): ImportMessage | null {
-  const { body } = item;
-  if (body.kind !== "user_message" && body.kind !== "assistant_message") return null;
-  const text = readText(context.overlay, body.content);
-  return { role: body.kind === "user_message" ? "user" : "assistant", text, createdAt: item.createdAt };
 }

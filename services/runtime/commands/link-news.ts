@@ -7,6 +7,8 @@ import { keepText } from "../content.ts";
 import type { PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { taskFrom } from "../typed-actors.ts";
+import { takeMoveAnswer } from "./move-answers.ts";
+import { takeLate } from "./thread-forward.ts";
 
 /** An answer to a request of ours: the request is closed, and who waited for it is told. */
 export function takeAnswer(context: PlanContext, body: Extract<LinkBody, { type: "answer" }>): void {
@@ -16,6 +18,7 @@ export function takeAnswer(context: PlanContext, body: Extract<LinkBody, { type:
     refuse("invalid_request", "nobody_asked", `${body.requestId} was never asked of this peer`, "It is kept for reading.");
   if (open.answer !== null) return;
   context.overlay.putOutgoingRequest({ ...open, answer: body.answer });
+  takeMoveAnswer(context, open, body.answer);
   if (open.kind === "task.spawn") {
     const to = open.subject as TaskId;
     const child = body.answer.ok ? ThreadId.safeParse(body.answer.result.childThreadId) : null;
@@ -31,8 +34,12 @@ const senseless = refusal(
   "Update the older of the two environments, then spawn again.",
 );
 
-/** News of a task of ours that runs at the peer. Only the peer that runs it may tell. */
+/** News of a task of ours that runs at the peer, which only that peer may tell, or of a thread that has come from it. */
 export function takeNotice(context: PlanContext, peer: Extract<Caller, { kind: "link" }>, notice: LinkNotice): void {
+  if (notice.kind === "thread.late") {
+    takeLate(context, peer.environmentId, notice);
+    return;
+  }
   const task = taskFrom(context.overlay, notice.taskId);
   if (task === null || task.childEnvironmentId !== peer.environmentId)
     refuse("task_not_found", "unknown_task", `${notice.taskId} does not run at this peer`, "It is kept for reading.");

@@ -12,6 +12,7 @@ import { Refused } from "../refused.ts";
 import { linkFrom } from "../typed-actors.ts";
 import { takeAnswer, takeNotice } from "./link-news.ts";
 import { answerLinkRequest } from "./link-requests.ts";
+import { buryOffer } from "./move-arrive.ts";
 
 /**
  * Applies one message of a peer: n + 1 only after n, in the commit that moves the cursor (links.md, invariant 1). A
@@ -61,7 +62,14 @@ function apply(command: CommandOf<"link.receive">, context: PlanContext, peer: E
   }
   switch (body.type) {
     case "request":
-      answer(context, peer, body.requestId, payloadDigest(body.request), () => answerLinkRequest(context, body.request));
+      answer(
+        context,
+        peer,
+        body.requestId,
+        payloadDigest(body.request),
+        () => answerLinkRequest(context, body.request),
+        refusedFor(context, body),
+      );
       return;
     case "answer":
       tolerate(context, command, () => takeAnswer(context, body));
@@ -72,6 +80,13 @@ function apply(command: CommandOf<"link.receive">, context: PlanContext, peer: E
   }
 }
 
+/** What a refusal leaves behind: of a thread that was offered, that it never comes to live here. */
+function refusedFor(context: PlanContext, { request }: Extract<LinkBody, { type: "request" }>): () => void {
+  return () => {
+    if (request.kind === "thread.move") buryOffer(context, request.offer);
+  };
+}
+
 /** One request, one decision: a repeat gets the same answer, another payload a conflict. */
 function answer(
   context: PlanContext,
@@ -79,6 +94,7 @@ function answer(
   requestId: Extract<LinkBody, { type: "request" }>["requestId"],
   digest: string,
   decide: () => LinkAnswer,
+  refused: () => void = () => {},
 ): void {
   const before = context.overlay.incomingRequest(peer.environmentId, requestId);
   if (before !== null) {
@@ -102,6 +118,7 @@ function answer(
   } catch (error) {
     context.overlay.undoTo(mark);
     decided = { ok: false, refusal: unusable(error) };
+    refused();
   }
   context.overlay.putIncomingRequest({ environmentId: peer.environmentId, requestId, digest, answer: decided });
   context.outbox.write(peer.environmentId, { type: "answer", requestId, answer: decided });

@@ -4,6 +4,8 @@ import { modeCap, needGrant, originOf, settleModes } from "../access.ts";
 import type { PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { asThread } from "../typed-actors.ts";
+import { abortArrival, acceptOffer } from "./move-arrive.ts";
+import { checkMove } from "./move-preflight.ts";
 import { makeChild } from "./task-spawn.ts";
 import { needProvider } from "./thread-create.ts";
 import { importThread } from "./thread-import.ts";
@@ -19,6 +21,12 @@ export function answerLinkRequest(context: PlanContext, request: LinkRequest): L
       return { ok: true, result: spawnFor(context, request) };
     case "task.cancel":
       return { ok: true, result: cancelFor(context, request) };
+    case "move.preflight":
+      return { ok: true, result: checkMove(context, request.move) };
+    case "thread.move":
+      return { ok: true, result: acceptOffer(context, request.offer) };
+    case "move.abort":
+      return { ok: true, result: abortArrival(context, request) };
   }
 }
 

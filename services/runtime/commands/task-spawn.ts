@@ -4,7 +4,7 @@ import type { ProviderChoice } from "../../../schemas/provider.ts";
 import type { AppThread, LinkOrigin, TaskRef } from "../../../schemas/thread.ts";
 import { mayChange, mayUseLink, modeCap, originOf, settleModes } from "../access.ts";
 import type { CommandOf } from "../plan.ts";
-import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
+import { addItem, needPresent, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { openTaskStatuses, runFrom } from "../typed-actors.ts";
 import { blankThread, needProvider, ownWorkspace } from "./thread-create.ts";
@@ -15,7 +15,7 @@ import { queueRun } from "./thread-send.ts";
  * in the same commit, in another environment. Returns at once; waiting is something else.
  */
 export const spawnTask: Plan<"task.spawn"> = (command, context) => {
-  const parent = needThread(context, command.parentThreadId);
+  const parent = needPresent(context, command.parentThreadId);
   mayChange(context, parent);
   const parentRunId = activeParentRun(context, parent);
   const depth = parent.depth + 1;

@@ -4,7 +4,7 @@ import { mayChange } from "../access.ts";
 import { forksThatNeed } from "../dependents.ts";
 import { type CommandOf, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import { openTasksOf } from "../typed-actors.ts";
+import { openMoveOf, openTasksOf } from "../typed-actors.ts";
 import { cancelTasksOf } from "./thread-interrupt.ts";
 
 /**
@@ -15,6 +15,8 @@ export const deleteThread: Plan<"thread.delete"> = (command, context) => {
   const thread = needThread(context, command.threadId);
   mayChange(context, thread);
   const { discardWork = false, stop = false } = command;
+  if (thread.status === "departing" || openMoveOf(context.overlay, thread.id) !== null)
+    refuse("invalid_request", "moving", `a move of ${thread.id} is under way`, `Cancel it first: ropewalk move ${thread.id} --cancel`);
   if (!stop) holdRunning(context, thread);
   const forks = holdForks(context, thread, command);
   if (!discardWork) holdWork(context, thread);

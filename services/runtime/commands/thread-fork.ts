@@ -4,7 +4,7 @@ import type { Run } from "../../../schemas/run.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { createdBy, mayChange, originOf } from "../access.ts";
 import { historyOf, inheritsAsOf, latestStablePoint } from "../history.ts";
-import { addItem, needRun, needThread, type Plan, type PlanContext } from "../plan.ts";
+import { addItem, needPresent, needRun, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { pointAt } from "../source-point.ts";
 import { threadFrom } from "../typed-actors.ts";
@@ -18,7 +18,7 @@ type StableAt = { threadId: ThreadId; runId: RunId | null; ordinal: number; chec
  * handoff, no choice of a provider (contract §6, Fork).
  */
 export const forkThread: Plan<"thread.fork"> = (command, context) => {
-  const source = needThread(context, command.threadId);
+  const source = needPresent(context, command.threadId);
   mayChange(context, source);
   const at = resolvePoint(context, source, command.at);
   const id = context.uow.ids.next("thread");

@@ -3,9 +3,10 @@ import type { ImportRequest } from "../../../schemas/import.ts";
 import type { Refusal } from "../../../schemas/refusal.ts";
 import { createdBy, mayChange, modeCap, originOf, settleModes } from "../access.ts";
 import { measuredDigest, payloadDigest } from "../digest.ts";
-import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
+import { keepHistory } from "../imported-history.ts";
+import { needThread, type Plan, type PlanContext } from "../plan.ts";
 import { Refused, refuse } from "../refused.ts";
-import { pointAt } from "../source-point.ts";
+import { isBuried } from "../tombstones.ts";
 import { threadFrom } from "../typed-actors.ts";
 import { blankThread, needProvider, ownWorkspace, settleProject, settleWorkspace } from "./thread-create.ts";
 import { queueRun } from "./thread-send.ts";
@@ -30,6 +31,8 @@ export const importThread: Plan<"thread.import"> = (command, context) => {
   const threadId = importThreadId(request.sourceEnvironmentId, request.sourceThreadId, request.handoffId);
   const { digest, bytes } = measuredDigest(request);
   const known = context.overlay.importDigest(threadId);
+  if (isBuried(known))
+    refuse("invalid_request", "move_taken_back", `${threadId} was taken back before it arrived`, "Use another handoffId.", { threadId });
   if (known !== null && known !== digest)
     refuse(
       "idempotency_conflict",
@@ -84,34 +87,7 @@ function makeImport(context: PlanContext, threadId: ThreadId, request: ImportReq
     },
   });
   context.overlay.putImport(threadId, digest);
-  for (const message of request.messages)
-    addItem(context, {
-      threadId,
-      runId: null,
-      runOrdinal: 0,
-      ...(message.createdAt === undefined ? {} : { createdAt: message.createdAt }),
-      body: { kind: message.role === "user" ? "user_message" : "assistant_message", content: { text: message.text } },
-    });
-  context.overlay.putCheckpoint({ id: checkpointId, threadId, runId: null, ordinal: 0, workspaceRef: null, createdAt: context.uow.now });
-  const transferId = context.uow.ids.next("transfer");
-  context.uow.create(transferId, {
-    type: "transfer.created",
-    input: {
-      id: transferId,
-      type: "provider_handoff",
-      sourceThreadId: threadId,
-      targetThreadId: threadId,
-      sourcePoint: pointAt({ threadId, runId: null, ordinal: 0, checkpointId }),
-      basePoint: null,
-      sourceProvider: null,
-      targetProvider: null,
-      supersedes: null,
-      createdBy: "system",
-      taskId: null,
-      content: null,
-      outcome: null,
-    },
-  });
+  keepHistory(context, threadId, checkpointId, request.messages);
 }
 
 /** Starts the continuation unless its own receipt says that it was started; a refusal leaves the import as it is. */

@@ -1,13 +1,13 @@
 import type { RunId, TaskId, ThreadId } from "../../../schemas/ids.ts";
 import { isEndedRun } from "../../../schemas/run.ts";
 import { mayChange } from "../access.ts";
-import { needRun, needThread, type Plan, type PlanContext } from "../plan.ts";
+import { needPresent, needRun, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { openTasksOf, runFrom, threadFrom } from "../typed-actors.ts";
 
 /** Stops a thread's run, what waits behind it, and its open subagents, depth first; or one run alone. */
 export const interruptThread: Plan<"thread.interrupt"> = (command, context) => {
-  const thread = needThread(context, command.threadId);
+  const thread = needPresent(context, command.threadId);
   mayChange(context, thread);
   const reason = command.reason ?? "stopped";
   if (command.runId !== undefined) {
@@ -21,7 +21,7 @@ export const interruptThread: Plan<"thread.interrupt"> = (command, context) => {
     return { threadId: thread.id, runIds: [run.id], cancelledTasks };
   }
   const open = openTasksOf(context.overlay, thread.id);
-  if (thread.activeRunId === null && (command.children === "keep" || open.length === 0))
+  if (thread.activeRunId === null && thread.queue.length === 0 && (command.children === "keep" || open.length === 0))
     refuse("thread_not_interruptible", "thread_idle", `${thread.id} is idle`, "There is nothing to stop.");
   const cancelledTasks = command.children === "keep" ? [] : cancelTasksOf(context, thread.id, reason, null);
   return { threadId: thread.id, runIds: interruptRuns(context, thread.id, reason), cancelledTasks };

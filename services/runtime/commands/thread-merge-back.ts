@@ -1,13 +1,13 @@
 import type { TransferId } from "../../../schemas/ids.ts";
 import { createdBy, mayChange } from "../access.ts";
 import { mergedUpTo, mergesOf } from "../merges.ts";
-import { needThread, type Plan } from "../plan.ts";
+import { needPresent, type Plan } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { pointAt } from "../source-point.ts";
 
 /** Brings what a fork found back to its recorded parent, with the parent's next run (contract §6, Merge-back). */
 export const mergeBack: Plan<"thread.merge_back"> = (command, context) => {
-  const fork = needThread(context, command.threadId);
+  const fork = needPresent(context, command.threadId);
   mayChange(context, fork);
   const parentId = fork.lineage.relationshipToParent === "fork" ? fork.lineage.parentThreadId : null;
   if (parentId === null)
@@ -24,7 +24,7 @@ export const mergeBack: Plan<"thread.merge_back"> = (command, context) => {
       `${fork.id} was forked from ${parentId}, not from ${command.into}`,
       `Merge it into ${parentId}.`,
     );
-  const parent = needThread(context, parentId);
+  const parent = needPresent(context, parentId);
   mayChange(context, parent);
   if (fork.latestStable === null || fork.latestStable.ordinal === 0)
     refuse("invalid_request", "no_stable_point", `${fork.id} has no completed run of its own yet`, "Let it complete a run first.");

@@ -1,17 +1,20 @@
-import type { ItemId, RunId } from "../../../schemas/ids.ts";
+import type { ItemId, RunId, ThreadId } from "../../../schemas/ids.ts";
 import type { Content } from "../../../schemas/item.ts";
 import type { Modes } from "../../../schemas/modes.ts";
 import type { ProviderChoice } from "../../../schemas/provider.ts";
+import { refusal } from "../../../schemas/refusal.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { createdBy, mayChange, modeCap, settleModes } from "../access.ts";
-import { addItem, needThread, type Plan, type PlanContext } from "../plan.ts";
+import { addItem, holdPresent, needPresent, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
+import { openMoveOf } from "../typed-actors.ts";
 import { needProvider } from "./thread-create.ts";
 
 export const sendMessage: Plan<"thread.send"> = (command, context) => {
-  const thread = needThread(context, command.threadId);
-  mayChange(context, thread);
+  mayChange(context, needPresent(context, command.threadId));
   if (command.provider !== undefined) needProvider(context, command.provider);
+  if (createdBy(context.caller) === "user") cancelPendingMove(context, command.threadId);
+  const thread = needPresent(context, command.threadId);
   const grant = context.caller.kind === "link" ? "threadImport" : null;
   const queued = queueRun(context, thread, {
     content: { text: command.text },
@@ -21,6 +24,14 @@ export const sendMessage: Plan<"thread.send"> = (command, context) => {
   });
   return { threadId: thread.id, ...queued };
 };
+
+/** A newer message of a person takes a move back that waits (contract §6). */
+function cancelPendingMove(context: PlanContext, threadId: ThreadId): void {
+  const move = openMoveOf(context.overlay, threadId);
+  if (move?.status !== "pending") return;
+  const why = refusal("invalid_request", "cancelled", "a newer message was sent to the thread", "Move it again when that is answered.");
+  context.uow.tell({ to: move.id, event: { type: "move.cancelled", error: why } });
+}
 
 export type NewRun = {
   content: Extract<Content, { text: string }>;
@@ -32,6 +43,7 @@ export type NewRun = {
 /** Puts a message into a thread as a run of its own: at once if the thread is idle, else behind what waits already. */
 export function queueRun(context: PlanContext, thread: AppThread, run: NewRun): { runId: RunId; ordinal: number; messageItemId: ItemId } {
   if (thread.status === "deleted") refuse("thread_not_sendable", "deleted", `${thread.id} is deleted`, "Send to another thread.");
+  holdPresent(thread);
   const id = context.uow.ids.next("run");
   const ordinal = thread.lastOrdinal + 1;
   const messageItemId = addItem(context, {

@@ -1,10 +1,10 @@
 import { mayChange } from "../access.ts";
-import { needThread, type Plan } from "../plan.ts";
+import { needPresent, type Plan } from "../plan.ts";
 import { needProvider } from "./thread-create.ts";
 
 /** Says who is to serve the next message. The switch itself happens when a message is delivered (contract §6). */
 export const switchProvider: Plan<"thread.switch"> = (command, context) => {
-  const thread = needThread(context, command.threadId);
+  const thread = needPresent(context, command.threadId);
   mayChange(context, thread);
   needProvider(context, command.provider);
   context.uow.tell({ to: thread.id, event: { type: "thread.provider_preferred", provider: command.provider } });

@@ -2,7 +2,7 @@ import type { ProviderThread } from "../../../schemas/provider.ts";
 import type { Run } from "../../../schemas/run.ts";
 import type { AppThread, Restoring, Undone } from "../../../schemas/thread.ts";
 import { mayChange } from "../access.ts";
-import { needThread, type Plan, type PlanContext } from "../plan.ts";
+import { needPresent, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { openTasksOf } from "../typed-actors.ts";
 import { undoPoint } from "../undo-point.ts";
@@ -64,10 +64,12 @@ function importedPoint(context: PlanContext, thread: AppThread): AppThread["late
 }
 
 function needIdle(context: PlanContext, threadId: AppThread["id"]): AppThread {
-  const thread = needThread(context, threadId);
+  const thread = needPresent(context, threadId);
   mayChange(context, thread);
   if (thread.status === "running")
     refuse("invalid_request", "thread_running", `${thread.id} has a run under way`, `Stop it first: ropewalk stop ${thread.id}`);
+  if (thread.moving != null)
+    refuse("invalid_request", "moving", `a move of ${thread.id} is under way`, `Cancel it first: ropewalk move ${thread.id} --cancel`);
   const open = openTasksOf(context.overlay, thread.id);
   if (open.length > 0)
     refuse("invalid_request", "open_tasks", `${open.length} of its subagents are still open`, "Cancel or dismiss them first.", {

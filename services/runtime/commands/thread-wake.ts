@@ -10,7 +10,7 @@ import { queueRun } from "./thread-send.ts";
  */
 export const wakeThread: Plan<"thread.wake"> = (command, context) => {
   const thread = threadFrom(context.overlay, command.threadId);
-  if (thread === null || thread.status !== "idle") return { started: false };
+  if (thread === null || thread.status !== "idle" || thread.queue.length > 0) return { started: false };
   const results = openTransfersTo(context.overlay, thread.id).filter(
     (t) =>
       t.type === "subagent_result" && t.claim === null && t.taskId !== null && taskFrom(context.overlay, t.taskId)?.spawnedBy === "agent",

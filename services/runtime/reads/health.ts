@@ -15,7 +15,7 @@ export function healthReads(
     isNewIncarnation: store.previousIncarnation !== null,
     commits: store.lastCommit,
     counts: Object.fromEntries(
-      (["thread", "run", "transfer", "task", "link"] as const).map((kind) => [kind, store.countActors(kind)]),
+      (["thread", "run", "transfer", "task", "link", "move"] as const).map((kind) => [kind, store.countActors(kind)]),
     ) as never,
     setAside: store.setAside(),
     effectsSetAside: store.effectsSetAside().map((e) => ({ id: e.id, kind: e.request.kind, note: e.note })),

@@ -4,6 +4,7 @@ import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, setup
 import { legalityTable } from "../../../actors/legality.ts";
 import { eventTypes, machines } from "../../../actors/machines.ts";
 import { LinkCreated, LinkEvent } from "../../../schemas/events/link.ts";
+import { MoveCreated, MoveEvent } from "../../../schemas/events/move.ts";
 import { RunCreated, RunEvent } from "../../../schemas/events/run.ts";
 import { TaskCreated, TaskEvent } from "../../../schemas/events/task.ts";
 import { ThreadCreated, ThreadEvent } from "../../../schemas/events/thread.ts";
@@ -15,8 +16,15 @@ import { arbitraryOf } from "../../support/arbitrary.ts";
 
 type Event = { type: string };
 
-const created = { thread: ThreadCreated, run: RunCreated, transfer: TransferCreated, task: TaskCreated, link: LinkCreated };
-const events = { thread: ThreadEvent, run: RunEvent, transfer: TransferEvent, task: TaskEvent, link: LinkEvent };
+const created = {
+  thread: ThreadCreated,
+  run: RunCreated,
+  transfer: TransferCreated,
+  task: TaskCreated,
+  link: LinkCreated,
+  move: MoveCreated,
+};
+const events = { thread: ThreadEvent, run: RunEvent, transfer: TransferEvent, task: TaskEvent, link: LinkEvent, move: MoveEvent };
 
 /** One step of a life: an event of every type, and which of them happens, more often than not one that the state knows. */
 type Step = { of: Record<string, Event>; known: boolean; pick: number };

@@ -76,7 +76,14 @@ export const PublicCommand = z.discriminatedUnion("type", [
     delivery: z.enum(["auto", "queue"]).optional(),
     ...partialModes,
   }),
-  z.strictObject({ type: z.literal("thread.fork"), threadId: ThreadId, at: ForkPoint, title: Title.optional() }),
+  z.strictObject({
+    type: z.literal("thread.fork"),
+    threadId: ThreadId,
+    at: ForkPoint,
+    title: Title.optional(),
+    /** Where it works; without: in a worktree of its own. Anything else is for a person to say. */
+    workspace: WorkspaceWish.optional(),
+  }),
   z.strictObject({ type: z.literal("thread.switch"), threadId: ThreadId, provider: ProviderChoice }),
   z.strictObject({ type: z.literal("thread.merge_back"), threadId: ThreadId, into: ThreadId.optional() }),
   z.strictObject({
@@ -146,6 +153,8 @@ export const PublicCommand = z.discriminatedUnion("type", [
     provider: ProviderChoice.optional(),
     /** Where it is to run; without: here. */
     environmentId: EnvironmentId.optional(),
+    /** Where it works here; without: in a worktree of its own. Anything else is for a person to say. */
+    workspace: WorkspaceWish.optional(),
     ...partialModes,
   }),
   z.strictObject({ type: z.literal("task.cancel"), taskId: TaskId, reason: Text.optional() }),

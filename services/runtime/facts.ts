@@ -1,6 +1,7 @@
 import type { PublicCommand } from "../../schemas/command.ts";
 import type { ProjectId, ThreadId } from "../../schemas/ids.ts";
 import type { RepositoryIdentity } from "../../schemas/project.ts";
+import type { WorkspaceWish } from "../../schemas/thread.ts";
 import type { Store } from "./ports/store.ts";
 import type { UnsavedWork } from "./ports/workspaces.ts";
 import { asThread } from "./typed-actors.ts";
@@ -36,7 +37,7 @@ export async function factsFor(command: PublicCommand, store: Pick<Store, "proje
   if (command.type === "thread.delete" && command.discardWork !== true) return factsOfWorktree(command.threadId, store, finder);
   const paths = new Set<string>();
   if (command.type === "project.add") paths.add(command.path);
-  const { path, projectId } = namedFolder(command);
+  const { path, projectId } = namedFolder(command, store);
   if (path !== undefined) {
     paths.add(path);
     const project = projectId === undefined ? null : store.project(projectId);
@@ -55,8 +56,28 @@ async function factsOfWorktree(threadId: ThreadId, store: Pick<Store, "actor">, 
   return new Map([[workspace.path, { real: workspace.path, path: workspace.path, repository: null, worktrees: [], unsaved }]]);
 }
 
-function namedFolder(command: PublicCommand): { path?: string | undefined; projectId?: ProjectId | undefined } {
-  if (command.type === "thread.import") return { path: command.import.worktreePath, projectId: command.import.projectId };
-  if ((command.type !== "thread.create" && command.type !== "thread.launch") || command.workspace?.strategy !== "existing") return {};
-  return { path: command.workspace.path, projectId: command.projectId };
+function namedFolder(
+  command: PublicCommand,
+  store: Pick<Store, "actor">,
+): { path?: string | undefined; projectId?: ProjectId | undefined } {
+  switch (command.type) {
+    case "thread.import":
+      return { path: command.import.worktreePath, projectId: command.import.projectId };
+    case "thread.create":
+    case "thread.launch":
+      return { ...pathOf(command.workspace), projectId: command.projectId };
+    case "thread.fork":
+      return { ...pathOf(command.workspace), projectId: projectOf(command.threadId, store) };
+    case "task.spawn":
+      return { ...pathOf(command.workspace), projectId: projectOf(command.parentThreadId, store) };
+    default:
+      return {};
+  }
+}
+
+const pathOf = (wish: WorkspaceWish | undefined) => (wish?.strategy === "existing" ? { path: wish.path } : {});
+
+function projectOf(threadId: ThreadId, store: Pick<Store, "actor">): ProjectId | undefined {
+  const row = store.actor(threadId);
+  return row === null ? undefined : asThread(row).projectId;
 }

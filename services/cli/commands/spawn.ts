@@ -6,8 +6,9 @@ import { online } from "../session.ts";
 import { awaitTask } from "../task-outcome.ts";
 import { textArgument } from "../text-input.ts";
 import { duration } from "../time.ts";
+import { type WorkspaceOption, withWorkspaceOption, workspaceOf } from "../workspace-option.ts";
 
-type Options = WaitOptions & ModeOptions & { to?: string; with?: string; title?: string; handOver?: string };
+type Options = WaitOptions & ModeOptions & WorkspaceOption & { to?: string; with?: string; title?: string; handOver?: string };
 
 export function spawnCommand(): Command {
   const command = new Command("spawn")
@@ -20,7 +21,7 @@ export function spawnCommand(): Command {
     .option("--hand-over <text>", "what else it is told; - reads it from standard input")
     .option("--wait", "wait for the result and print it")
     .option("--timeout <duration>", "how long to wait, like 90s or 5m (exit code 5 then; the task goes on)");
-  return withModeOptions(command).action(
+  return withModeOptions(withWorkspaceOption(command)).action(
     online<Options>(async (shell, client, { args: [ref, text], options }) => {
       const timeoutMs = options.timeout === undefined ? null : duration(options.timeout);
       const prompt = await textArgument(text, "the task");
@@ -38,6 +39,7 @@ export function spawnCommand(): Command {
           ...(handedOver !== undefined && { handedOver }),
           ...(provider !== undefined && { provider }),
           ...(peer !== undefined && { environmentId: peer.environmentId }),
+          ...workspaceOf(options),
         },
         shell.commandId(),
       );

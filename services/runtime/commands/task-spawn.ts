@@ -7,7 +7,7 @@ import type { CommandOf } from "../plan.ts";
 import { addItem, needPresent, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { openTaskStatuses, runFrom } from "../typed-actors.ts";
-import { blankThread, needProvider, ownWorkspace } from "./thread-create.ts";
+import { blankThread, chosenWorkspace, needProvider } from "./thread-create.ts";
 import { queueRun } from "./thread-send.ts";
 
 /**
@@ -27,6 +27,13 @@ export const spawnTask: Plan<"task.spawn"> = (command, context) => {
   const taskId = context.uow.ids.next("task");
   const remote =
     command.environmentId !== undefined && command.environmentId !== context.settings.environmentId ? command.environmentId : null;
+  if (remote !== null && command.workspace !== undefined)
+    refuse(
+      "invalid_request",
+      "workspace_elsewhere",
+      "where a subagent works in another environment is for that environment to say",
+      "Leave the workspace out.",
+    );
   if (remote === null && command.provider !== undefined) needProvider(context, command.provider);
 
   const childThreadId = remote === null ? context.uow.ids.next("thread") : null;
@@ -62,7 +69,7 @@ export const spawnTask: Plan<"task.spawn"> = (command, context) => {
     id: childThreadId as ThreadId,
     parent: { threadId: parent.id, environmentId: null, rootThreadId: parent.lineage.rootThreadId },
     projectId: parent.projectId,
-    workspace: ownWorkspace(context, parent),
+    workspace: chosenWorkspace(context, parent, command.workspace),
     title: command.title ?? firstLine(command.prompt),
     task: { taskId, environmentId: null },
     prompt: command.prompt,

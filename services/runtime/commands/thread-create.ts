@@ -95,6 +95,23 @@ export function ownWorkspace(context: PlanContext, source: Pick<AppThread, "proj
   return source.projectId === context.scratch.projectId ? { strategy: "root" } : { strategy: "worktree", path: null };
 }
 
+/**
+ * Where a fork or a child works when somebody says so. What the person's folder holds is never touched by one unless the
+ * person wants it (decision 38), so an agent or a peer gets a worktree of its own and nothing else.
+ */
+export function chosenWorkspace(context: PlanContext, source: Pick<AppThread, "projectId">, wanted: WorkspaceWish | undefined): Workspace {
+  if (wanted === undefined || wanted.strategy === "worktree") return ownWorkspace(context, source);
+  const { kind } = context.caller;
+  if (kind !== "user" && kind !== "client")
+    refuse(
+      "capability_denied",
+      "workspace_not_yours",
+      "only a person can choose a folder for a fork or a subagent",
+      "Leave the workspace out: it gets a worktree of its own.",
+    );
+  return settleWorkspace(context, source.projectId, wanted);
+}
+
 /** An instance that is not configured is a slip of the pen: told at once, before anything is written. */
 export function needProvider(context: PlanContext, choice: ProviderChoice): void {
   if (context.settings.hasProvider(choice.instance)) return;

@@ -8,7 +8,7 @@ import { addItem, needPresent, needRun, type Plan, type PlanContext } from "../p
 import { refuse } from "../refused.ts";
 import { pointAt } from "../source-point.ts";
 import { threadFrom } from "../typed-actors.ts";
-import { blankThread, ownWorkspace } from "./thread-create.ts";
+import { blankThread, chosenWorkspace } from "./thread-create.ts";
 
 /** A point that a fork can be made at: `threadId` is the thread whose run it is, which an inherited run keeps (case F04). */
 type StableAt = { threadId: ThreadId; runId: RunId | null; ordinal: number; checkpointId: CheckpointId };
@@ -38,7 +38,7 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
       },
       inherited: { threadId: at.threadId, runId: at.runId, ordinal: at.ordinal, ...takenOver(source, at) },
       modes: source.modes,
-      workspace: ownWorkspace(context, source),
+      workspace: chosenWorkspace(context, source, command.workspace),
       linkOrigin: originOf(context, source),
       depth: source.depth,
       createdBy: actor,

@@ -183,11 +183,27 @@ export const threadMachine = setup({
     /** Its folder was its agent's until now. */
     comeToRest: enqueueActions(({ context, enqueue }) => {
       enqueue.assign({ activeRunId: null, discardWork: undefined });
+      if (context.purge !== undefined)
+        enqueue.emit({ type: "effect", request: { kind: "thread.purge", policy: "repeatable", threadId: context.id } });
       enqueue.emit({
         type: "effect",
         request: { kind: "workspace.remove", policy: "repeatable", threadId: context.id, discardWork: context.discardWork ?? false },
       });
     }),
+    askPurge: enqueueActions(({ context, event, enqueue }) => {
+      enqueue.assign({ purge: { askedAt: event.at, keptUpTo: context.purge?.keptUpTo ?? null, doneAt: null } });
+      // What still runs in it would write anew.
+      if (context.activeRunId === null)
+        enqueue.emit({ type: "effect", request: { kind: "thread.purge", policy: "repeatable", threadId: context.id } });
+    }),
+    noteEmptied: assign(({ context, event }) =>
+      event.type === "thread.emptied" && context.purge !== undefined
+        ? { purge: { ...context.purge, keptUpTo: event.keptUpTo, doneAt: event.keptUpTo === null ? event.at : null } }
+        : {},
+    ),
+    notePurged: assign(({ context, event }) =>
+      event.type === "thread.text_purged" ? { purgedTexts: (context.purgedTexts ?? 0) + event.count } : {},
+    ),
     setModes: assign(({ event }) => (event.type === "thread.modes_set" ? { modes: event.modes } : {})),
     mark: assign(({ context, event }) => (event.type === "thread.marked" ? { marks: { ...context.marks, [event.mark]: event.at } } : {})),
     unmark: assign(({ context, event }) => {
@@ -236,6 +252,7 @@ export const threadMachine = setup({
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
         "thread.placed": { actions: "place" },
         "thread.relocated": { actions: ["relocate", "restoreFiles"] },
+        "thread.text_purged": { actions: "notePurged" },
         "thread.rolled_back": { actions: ["rollBack", "restoreFiles"] },
         "thread.rollback_undone": { guard: "hasUndone", actions: ["rollForward", "restoreFiles"] },
         "thread.files_restored": [{ guard: "isRestoring", actions: ["filesRestored", "tellMove"] }, {}],
@@ -264,12 +281,14 @@ export const threadMachine = setup({
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
         "thread.placed": { actions: "place" },
         "thread.relocated": { actions: ["relocate", "restoreFiles"] },
+        "thread.text_purged": { actions: "notePurged" },
         "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
         "thread.deleted": { guard: "stops", target: "deleted", actions: "stopRuns" },
       },
     },
     departing: {
       on: {
+        "thread.text_purged": { actions: "notePurged" },
         "thread.departed": { guard: "isMovingThere", target: "departed", actions: ["depart", "forward"] },
         "thread.released": [
           { guard: "isAwaitedWithQueue", target: "running", actions: ["endMove", "nextInQueue"] },
@@ -286,6 +305,7 @@ export const threadMachine = setup({
     },
     departed: {
       on: {
+        "thread.text_purged": { actions: "notePurged" },
         "thread.run_ended": { guard: "queuedEnded", actions: "unqueue" },
         "thread.result_arrived": { actions: "forward" },
         "thread.placed": { actions: "place" },
@@ -303,6 +323,9 @@ export const threadMachine = setup({
           { guard: "queuedEnded", actions: ["tellDeleted", "unqueue"] },
         ],
         "thread.run_accepted": {},
+        "thread.purge_asked": { actions: "askPurge" },
+        "thread.emptied": { actions: "noteEmptied" },
+        "thread.text_purged": { actions: "notePurged" },
         // A child's answer may still be on its way when its parent is deleted.
         "thread.result_arrived": {},
         "thread.task_attached": {},

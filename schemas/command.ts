@@ -142,6 +142,14 @@ export const PublicCommand = z.discriminatedUnion("type", [
     /** Stops first what runs and waits in it, and its open subagents, depth first. */
     stop: z.boolean().optional(),
   }),
+  /** Removes a thread's content for good; deletes it first, by the same rules, where it is not deleted. A person's own. */
+  z.strictObject({
+    type: z.literal("thread.purge"),
+    threadId: ThreadId,
+    keepForks: z.boolean().optional(),
+    discardWork: z.boolean().optional(),
+    stop: z.boolean().optional(),
+  }),
   z.strictObject({ type: z.literal("run.answer"), runId: RunId, requestId: Text.min(1), answer: Text.min(1).max(limits.messageChars) }),
   z.strictObject({
     type: z.literal("task.spawn"),
@@ -240,6 +248,8 @@ export const SystemCommand = z.discriminatedUnion("type", [
   z.object({ type: z.literal("move.unfit"), moveId: MoveId, error: Refusal }),
   /** The thread was quiet at this ordinal, and nobody holds its native conversation any more. */
   z.object({ type: z.literal("move.depart"), moveId: MoveId, atOrdinal: z.number().int().nonnegative() }),
+  z.object({ type: z.literal("thread.emptied"), threadId: ThreadId, keptUpTo: z.number().int().nonnegative().nullable() }),
+  z.object({ type: z.literal("thread.text_purged"), threadId: ThreadId, count: z.number().int().positive() }),
   z.object({ type: z.literal("effects.started"), effectIds: z.array(EffectId) }),
   z.object({
     type: z.literal("effects.closed"),

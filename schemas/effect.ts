@@ -14,6 +14,8 @@ export const EffectRequest = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("workspace.restore"), policy: z.literal("repeatable"), threadId: ThreadId }),
   /** Removes what a deleted thread had in its project's repository: its worktree, its private refs. */
   z.object({ kind: z.literal("workspace.remove"), policy: z.literal("repeatable"), threadId: ThreadId, discardWork: z.boolean() }),
+  /** Removes a deleted thread's content for good. */
+  z.object({ kind: z.literal("thread.purge"), policy: z.literal("repeatable"), threadId: ThreadId }),
   z.object({ kind: z.literal("provider.start"), policy: z.literal("once"), runId: RunId, attemptId: AttemptId }),
   z.object({ kind: z.literal("provider.interrupt"), policy: z.literal("repeatable"), runId: RunId, attemptId: AttemptId }),
   z.object({

@@ -44,6 +44,14 @@ export const commandResults = {
     runIds: z.array(RunId),
     cancelledTasks: z.array(TaskId),
   }),
+  /** `already`: there was nothing left of it. */
+  "thread.purge": z.object({
+    threadId: ThreadId,
+    keptFor: z.array(ThreadId),
+    runIds: z.array(RunId),
+    cancelledTasks: z.array(TaskId),
+    already: z.boolean(),
+  }),
   "run.answer": z.object({ runId: RunId }),
   "task.spawn": z.object({
     taskId: TaskId,

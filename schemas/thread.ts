@@ -92,6 +92,11 @@ export type Departed = z.infer<typeof Departed>;
 /** Where a thread has come from by a move. */
 export const MovedFrom = z.object({ environmentId: EnvironmentId, threadId: ThreadId, moveId: MoveId });
 export type MovedFrom = z.infer<typeof MovedFrom>;
+/**
+ * A thread's content is to go for good. `keptUpTo`: its runs up to this one stay, since forks show them; null: nothing does.
+ * `doneAt` is null until all of it is gone.
+ */
+const Purge = z.object({ askedAt: Timestamp, keptUpTo: z.number().int().nonnegative().nullable(), doneAt: Timestamp.nullable() });
 
 export const ThreadMark = z.enum(["archived", "pinned", "snoozed", "read"]);
 export type ThreadMark = z.infer<typeof ThreadMark>;
@@ -131,6 +136,9 @@ export const ThreadContext = z.object({
   wakesOnResult: z.boolean(),
   /** Set on a thread that was deleted while it ran, until that run has ended: whether its worktree goes with work in it. */
   discardWork: z.boolean().optional(),
+  purge: Purge.optional(),
+  /** How often a text was purged in it. */
+  purgedTexts: z.number().int().positive().optional(),
   /** When each mark was set; absent is unmarked. */
   marks: z.partialRecord(ThreadMark, Timestamp),
   createdBy: z.enum(["user", "agent", "system"]),

@@ -14,6 +14,7 @@ import { settleFolder } from "./own-folder.ts";
 import type { ProviderAdapter } from "./providers/contract.ts";
 import { ProviderHost } from "./providers/host.ts";
 import { withThreadTools } from "./providers/thread-tools.ts";
+import { purging } from "./purging.ts";
 import { loadOrCreateConfig } from "./runtime/config-file.ts";
 import { Dispatcher } from "./runtime/dispatcher.ts";
 import { Door } from "./runtime/door.ts";
@@ -174,6 +175,7 @@ async function compose(
     uncommittedAt: workspaces.uncommittedAt,
     report,
   });
+  const purges = purging({ store, inside, dispatcher, settings, workspaces, host, report, onBoundary: options.onBoundary });
   const effects = new EffectRunner({
     dispatcher,
     onBoundary: options.onBoundary,
@@ -183,6 +185,7 @@ async function compose(
       "workspace.make": placing.make,
       "workspace.remove": placing.remove,
       "workspace.restore": placing.restore,
+      "thread.purge": purges.thread,
       "provider.start": host.start,
       "provider.interrupt": host.interrupt,
       "provider.answer": host.answer,
@@ -248,6 +251,7 @@ async function compose(
     needs: needReads(store, clock, (id) => desk.linking.stats(id)?.heldBack ?? null),
     workspaces: { inspect: workspaces.inspect, difference: workspaces.difference, undoPreview: workspaces.undoPreview },
     backups,
+    purges: purges.texts,
     publicKey: keys.keys.publicKey,
     idsFrom: (...query) => store.idsFrom(...query),
     actor: (id) => durableActorRef(store, commits, id, (command) => void door.dispatch(command)),

@@ -67,6 +67,12 @@ export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.departed"), to: Departed, ...stamp }),
   /** `stop`: what it runs and what waits in it is interrupted with it; without, a running thread cannot be deleted. */
   z.object({ type: z.literal("thread.deleted"), discardWork: z.boolean().optional(), stop: z.boolean().optional(), ...stamp }),
+  /** Its content is to go, as far as no fork shows it. */
+  z.object({ type: z.literal("thread.purge_asked"), ...stamp }),
+  /** It is gone; but for runs up to `keptUpTo`, where there is one. */
+  z.object({ type: z.literal("thread.emptied"), keptUpTo: z.number().int().nonnegative().nullable(), ...stamp }),
+  /** A text was taken out of it in so many places. */
+  z.object({ type: z.literal("thread.text_purged"), count: z.number().int().positive(), ...stamp }),
 ]);
 export type ThreadCreated = z.infer<typeof ThreadCreated>;
 export type ThreadEvent = z.infer<typeof ThreadEvent>;

@@ -27,6 +27,7 @@ import { okCommand } from "./commands/ok.ts";
 import { openCommand } from "./commands/open.ts";
 import { projectCommand } from "./commands/project.ts";
 import { restoreCommand } from "./commands/restore.ts";
+import { purgeCommand } from "./commands/purge.ts";
 import { runCommand } from "./commands/run.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serviceCommand } from "./commands/service.ts";
@@ -53,7 +54,7 @@ const groups: [heading: string, commands: (() => Command)[]][] = [
   ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],
   ["Fork, switch, merge back, spawn, move", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, moveCommand]],
   ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand, clientCommand]],
-  ["Leaving", [backupCommand, restoreCommand]],
+  ["Leaving", [purgeCommand, backupCommand, restoreCommand]],
   ["Other", [chartsCommand, completionCommand]],
 ];
 

@@ -9,6 +9,7 @@ import { Move } from "../../schemas/move.ts";
 import { Need } from "../../schemas/need.ts";
 import { Project } from "../../schemas/project.ts";
 import { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
+import { PurgeReport } from "../../schemas/purge.ts";
 import { Run } from "../../schemas/run.ts";
 import { Task } from "../../schemas/task.ts";
 import { Timestamp } from "../../schemas/text.ts";
@@ -45,6 +46,7 @@ const WorkspaceReport = z.object({
   repositories: z.number().int().nonnegative(),
   findings: z.array(z.object({ state: z.enum(["note", "wrong"]), text: z.string(), hint: z.string() })),
 }) satisfies z.ZodType<RuntimeWorkspaceReport>;
+export const PurgeAnswer = at({ report: PurgeReport });
 export const WorkspacesAnswer = at({ workspaces: WorkspaceReport });
 
 export const DifferenceAnswer = at({

@@ -116,6 +116,12 @@ export class ProviderHost {
     return this.#sessions.forget(threadId).then(() => !this.#sessions.has(threadId));
   }
 
+  /** Lets go of every conversation that serves no run just now: what it knew may have been purged. */
+  async letGoIdle(): Promise<void> {
+    const busy = new Set([...this.#turns.keys()].flatMap((runId) => runFrom(this.#o.store, runId)?.threadId ?? []));
+    await Promise.allSettled(this.#sessions.threads().map((id) => (busy.has(id) ? undefined : this.#sessions.forget(id))));
+  }
+
   /** Lets go of everything; runs under way are closed as interrupted. */
   async close(): Promise<void> {
     const stopped = refusal(

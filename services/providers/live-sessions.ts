@@ -84,6 +84,11 @@ export class LiveSessions {
     return this.#live.has(threadId);
   }
 
+  /** Whose conversations are open. */
+  threads(): ThreadId[] {
+    return [...this.#live.keys()];
+  }
+
   async close(): Promise<void> {
     await Promise.allSettled([...this.#live.values()].map((live) => this.#letGo(live)));
   }

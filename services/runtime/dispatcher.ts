@@ -68,6 +68,8 @@ export class Dispatcher {
   readonly #queue: CommandQueue;
   /** A batch is about to be decided, or decided and not yet written. */
   #isUnderWay = false;
+  /** What waits for the batch that is under way. */
+  #aside: (() => void)[] = [];
   /** Why nothing is taken any more; null while commands are welcome. */
   #ended: Refusal | null = null;
 
@@ -92,6 +94,26 @@ export class Dispatcher {
   /** What the outside answered. `closes` names the effects that this settles, in the same commit. */
   report(command: Command, closes: readonly EffectId[] = [], facts: Facts = noFacts): Promise<Receipt> {
     return this.#enqueue(this.#reported(command, closes, facts));
+  }
+
+  /**
+   * Runs work on the store itself while nothing is decided and not yet written. The actors are read anew afterwards: the
+   * work may have changed what they hold (decision 0110). It is short: everybody waits for it.
+   */
+  alone<T>(work: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const run = () => {
+        try {
+          resolve(work());
+        } catch (error) {
+          reject(error);
+        } finally {
+          this.#hot.clear();
+        }
+      };
+      if (this.#isUnderWay) this.#aside.push(run);
+      else run();
+    });
   }
 
   /** From here on nothing waits for the store: what it cannot take is refused, and found again by the next start. */
@@ -141,6 +163,7 @@ export class Dispatcher {
     if (isFatal(failure)) this.#fail(failure, batch);
     else if (failure !== null) this.#apart(batch, failure);
     this.#isUnderWay = false;
+    for (const work of this.#aside.splice(0)) work();
     this.#schedule();
   }
 

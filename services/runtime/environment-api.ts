@@ -25,6 +25,7 @@ import type { Move } from "../../schemas/move.ts";
 import type { Need } from "../../schemas/need.ts";
 import type { Project } from "../../schemas/project.ts";
 import type { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
+import type { PurgeReport } from "../../schemas/purge.ts";
 import type { ResultOf } from "../../schemas/results.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { Task } from "../../schemas/task.ts";
@@ -76,6 +77,11 @@ export interface Environment {
   readonly workspaces: Pick<Workspaces, "inspect" | "difference" | "undoPreview">;
 
   readonly backups: Backups;
+  /**
+   * Finds a text wherever content is kept, and takes it out for good (decision 0110). Takes long. Both throw Refused: for a
+   * text that is too short or too common, one that is part of names and ids, and while threads that hold it run.
+   */
+  readonly purges: { look(text: string): Promise<PurgeReport>; purge(text: string): Promise<PurgeReport> };
 
   /** This environment's link key, for a peer's configuration. */
   readonly publicKey: string;

@@ -34,7 +34,8 @@ export type Facts = ReadonlyMap<string, FolderFacts | null>;
 
 /** Asks about every folder that a command names, and about its project's. */
 export async function factsFor(command: PublicCommand, store: Pick<Store, "project" | "actor">, finder: FactFinder): Promise<Facts> {
-  if (command.type === "thread.delete" && command.discardWork !== true) return factsOfWorktree(command.threadId, store, finder);
+  if ((command.type === "thread.delete" || command.type === "thread.purge") && command.discardWork !== true)
+    return factsOfWorktree(command.threadId, store, finder);
   const paths = new Set<string>();
   if (command.type === "project.add") paths.add(command.path);
   const { path, projectId } = namedFolder(command, store);

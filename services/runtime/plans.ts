@@ -24,6 +24,7 @@ import { interruptThread } from "./commands/thread-interrupt.ts";
 import { launchThread } from "./commands/thread-launch.ts";
 import { mergeBack } from "./commands/thread-merge-back.ts";
 import { cancelMove, moveThread } from "./commands/thread-move.ts";
+import { purgeThread, textPurged, threadEmptied } from "./commands/thread-purge.ts";
 import { sendMessage } from "./commands/thread-send.ts";
 import { switchProvider } from "./commands/thread-switch.ts";
 import { filesRestored, redoThread, undoThread } from "./commands/thread-undo.ts";
@@ -52,6 +53,9 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "thread.undo": undoThread,
   "thread.redo": redoThread,
   "thread.delete": deleteThread,
+  "thread.purge": purgeThread,
+  "thread.emptied": threadEmptied,
+  "thread.text_purged": textPurged,
   "run.answer": answerRequest,
   "task.spawn": spawnTask,
   "task.cancel": cancelTaskByCommand,

@@ -7,6 +7,7 @@ import { ActorRows } from "./actor-rows.ts";
 import { ChangeRows } from "./change-rows.ts";
 import { CommitWriter } from "./commit-writer.ts";
 import { copyDatabase } from "./copy.ts";
+import { ContentRows } from "./content-rows.ts";
 import { storeFailure } from "./failure.ts";
 import { type FileSystemType, prepareFolder } from "./folder.ts";
 import { idsFrom } from "./id-rows.ts";
@@ -62,6 +63,7 @@ export class SqliteStore implements Store {
   readonly folder: string;
   /** What this store was when it was found, at this opening, to be a copy; null otherwise. */
   readonly previousIncarnation: IncarnationId | null;
+  readonly content: ContentRows;
   readonly #db: DatabaseSync;
   readonly #lock: FolderLock | null;
   readonly #identity: StoreIdentity | null;
@@ -84,6 +86,7 @@ export class SqliteStore implements Store {
     this.#identity = home === null ? null : new StoreIdentity(this.#statements, home.folder, path, this.#lastCommit);
     this.incarnation = this.#identity?.incarnation ?? systemIdentifiers.next("inc");
     this.previousIncarnation = this.#identity?.previous ?? null;
+    this.content = new ContentRows(this.#statements);
     this.#writer = new CommitWriter(this.#statements);
     this.#actors = new ActorRows(this.#statements, this.#setAside);
     this.#items = new ItemRows(this.#statements, this.#setAside);

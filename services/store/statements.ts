@@ -30,6 +30,11 @@ export class Statements {
     this.#told(() => this.#db.exec(sql));
   }
 
+  /** A pragma that answers; never a prepared one, see above. */
+  pragma<Row>(sql: string): Row[] {
+    return this.#told(() => this.#db.prepare(sql).all() as Row[]);
+  }
+
   /** All of `work` in one transaction, or nothing of it. */
   transaction(work: () => void): void {
     this.#told(() => {

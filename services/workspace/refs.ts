@@ -9,32 +9,32 @@ import { unlocking } from "./locks.ts";
  * thread's worktree was made from. Two environments never touch each other's.
  */
 export class Refs {
-  readonly #root: string;
+  readonly root: string;
 
   constructor(environmentId: EnvironmentId) {
-    this.#root = `refs/ropewalk/${plain(environmentId)}`;
+    this.root = `refs/ropewalk/${plain(environmentId)}`;
   }
 
   ofRun(threadId: ThreadId, runId: RunId): string {
-    return `${this.#root}/${folderName(threadId)}/${plain(runId)}`;
+    return `${this.root}/${folderName(threadId)}/${plain(runId)}`;
   }
 
   baseOf(threadId: ThreadId): string {
-    return `${this.#root}/${folderName(threadId)}/base`;
+    return `${this.root}/${folderName(threadId)}/base`;
   }
 
   /** What a thread's folder held, by its name: `base`, the uuid of a run, or what an undo kept. */
   named(threadId: ThreadId, of: string): string {
-    return `${this.#root}/${folderName(threadId)}/${of}`;
+    return `${this.root}/${folderName(threadId)}/${of}`;
   }
 
   /** Every ref of the environment, or of one thread, with what it points to. */
   async list(repository: string, threadId?: ThreadId): Promise<PrivateRef[]> {
-    const under = threadId === undefined ? this.#root : `${this.#root}/${folderName(threadId)}`;
+    const under = threadId === undefined ? this.root : `${this.root}/${folderName(threadId)}`;
     const answer = await gitText(repository, ["for-each-ref", "--format=%(objectname) %(refname)", `${under}/`]);
     return answer.split("\n").flatMap((line) => {
       const [commit, ref] = line.split(" ");
-      const [thread, of] = ref?.slice(this.#root.length + 1).split("/") ?? [];
+      const [thread, of] = ref?.slice(this.root.length + 1).split("/") ?? [];
       return commit && ref && thread && of ? [{ ref, commit, thread, of }] : [];
     });
   }

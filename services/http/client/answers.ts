@@ -25,6 +25,7 @@ export type MoveAnswer = z.output<typeof schemas.MoveAnswer>;
 export type LinksAnswer = z.output<typeof schemas.LinksAnswer>;
 export type LinkViewAnswer = z.output<typeof schemas.LinkViewAnswer>;
 export type RequestAnswer = z.output<typeof schemas.RequestAnswer>;
+export type PurgeAnswer = z.output<typeof schemas.PurgeAnswer>;
 export type WorkspacesAnswer = z.output<typeof schemas.WorkspacesAnswer>;
 export type DifferenceAnswer = z.output<typeof schemas.DifferenceAnswer>;
 export type UndoPreviewAnswer = z.output<typeof schemas.UndoPreviewAnswer>;

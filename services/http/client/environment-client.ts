@@ -38,6 +38,7 @@ const usualLimit = 500;
 const all = 1_000_000;
 const readMs = 30_000;
 const commandMs = 120_000;
+const purgeMs = 1_800_000;
 
 /**
  * Speaks to one environment. Every method throws `EnvironmentUnreachable` when nobody answers and `EnvironmentRefused` when
@@ -66,6 +67,10 @@ export class EnvironmentClient {
   health = (): Promise<answers.HealthAnswer> => this.get("/health");
   /** Looks through every worktree, which may take a while. */
   workspaces = (): Promise<answers.WorkspacesAnswer> => this.get("/workspaces", {}, commandMs);
+  /** Where a text is; looks through everything that is kept. */
+  lookForText = (text: string): Promise<answers.PurgeAnswer> => this.post("/purge/look", { text }, purgeMs);
+  /** Takes it out for good; `report.left` says where it stays. */
+  purgeText = (text: string): Promise<answers.PurgeAnswer> => this.post("/purge", { text }, purgeMs);
   difference = (id: ThreadId, query: { run?: RunId; maxChars?: number } = {}): Promise<answers.DifferenceAnswer> =>
     this.get(`/threads/${id}/diff`, query, commandMs);
   undoPreview = (id: ThreadId, query: { to?: RunId | "start" } = {}): Promise<answers.UndoPreviewAnswer> =>

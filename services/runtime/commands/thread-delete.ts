@@ -1,10 +1,11 @@
-import type { TaskId } from "../../../schemas/ids.ts";
+import type { TaskId, ThreadId } from "../../../schemas/ids.ts";
+import type { ResultOf } from "../../../schemas/results.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { mayChange } from "../access.ts";
 import { forksThatNeed } from "../dependents.ts";
 import { type CommandOf, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import { openMoveOf, openTasksOf } from "../typed-actors.ts";
+import { openMoveOf, openTasksOf, threadFrom } from "../typed-actors.ts";
 import { cancelTasksOf } from "./thread-interrupt.ts";
 
 /**
@@ -14,6 +15,14 @@ import { cancelTasksOf } from "./thread-interrupt.ts";
 export const deleteThread: Plan<"thread.delete"> = (command, context) => {
   const thread = needThread(context, command.threadId);
   mayChange(context, thread);
+  return takeOut(context, thread, command);
+};
+
+type Word = Pick<CommandOf<"thread.delete">, "keepForks" | "discardWork" | "stop">;
+type TakenOut = ResultOf["thread.delete"];
+
+/** Deletes it by what somebody said; refuses what they did not say. */
+export function takeOut(context: PlanContext, thread: AppThread, command: Word): TakenOut {
   const { discardWork = false, stop = false } = command;
   if (thread.status === "departing" || openMoveOf(context.overlay, thread.id) !== null)
     refuse("invalid_request", "moving", `a move of ${thread.id} is under way`, `Cancel it first: ropewalk move ${thread.id} --cancel`);
@@ -23,8 +32,24 @@ export const deleteThread: Plan<"thread.delete"> = (command, context) => {
   const cancelledTasks: TaskId[] = cancelTasksOf(context, thread.id, "its parent was deleted", null);
   const runIds = [...thread.queue, ...(thread.activeRunId === null ? [] : [thread.activeRunId])];
   context.uow.tell({ to: thread.id, event: { type: "thread.deleted", discardWork, ...(stop && { stop }) } });
+  for (const to of waitingForIt(context, thread)) context.uow.tell({ to, event: { type: "thread.purge_asked" } });
   return { threadId: thread.id, keptFor: forks.map((t) => t.id), runIds, cancelledTasks };
-};
+}
+
+/** Those that it descends from whose content is to go when nobody shows it any more. */
+function waitingForIt(context: PlanContext, thread: AppThread): ThreadId[] {
+  const found: ThreadId[] = [];
+  for (let at: AppThread | null = parentOf(context, thread); at !== null; at = parentOf(context, at))
+    if (at.status === "deleted" && at.purge?.doneAt === null) found.push(at.id);
+  return found;
+}
+
+function parentOf({ overlay }: PlanContext, { lineage }: AppThread): AppThread | null {
+  const { parentThreadId, parentEnvironmentId, relationshipToParent } = lineage;
+  return parentThreadId === null || parentEnvironmentId !== null || relationshipToParent !== "fork"
+    ? null
+    : threadFrom(overlay, parentThreadId);
+}
 
 function holdRunning(context: PlanContext, thread: AppThread): void {
   if (thread.status === "running")
@@ -40,7 +65,7 @@ function holdRunning(context: PlanContext, thread: AppThread): void {
   refuse("invalid_request", "open_tasks", `${open.length} of its subagents are still open`, hint, { tasks: open.map((t) => t.id) });
 }
 
-function holdForks(context: PlanContext, thread: AppThread, { keepForks = false }: CommandOf<"thread.delete">): AppThread[] {
+export function holdForks(context: PlanContext, thread: AppThread, { keepForks = false }: Word): AppThread[] {
   const forks = forksThatNeed(context.overlay, thread.id);
   if (forks.length > 0 && !keepForks)
     refuse(

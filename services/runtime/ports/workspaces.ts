@@ -1,6 +1,7 @@
 import type { ChangedFile, Checkpoint, WorkspaceSnapshot } from "../../../schemas/checkpoint.ts";
 import type { RunId, ThreadId } from "../../../schemas/ids.ts";
 import type { Run } from "../../../schemas/run.ts";
+import type { Needle } from "../redaction/needle.ts";
 
 /** What would be lost with a worktree. */
 export type UnsavedWork = {
@@ -30,6 +31,17 @@ export type WorkspaceFinding = { state: "note" | "wrong"; text: string; hint: st
 /** What there is in the repositories of this environment's projects, and what is not as it should be. */
 export type WorkspaceReport = { worktrees: WorktreeUse[]; checkpoints: number; repositories: number; findings: WorkspaceFinding[] };
 
+/** Where in a repository a text is that is to be purged. What is not ours is named, and never touched. */
+export type RepositoryFinding = {
+  repository: string;
+  threadId: ThreadId | null;
+  what: "checkpoint" | "objects" | "file" | "commit";
+  /** A ref, or a file. */
+  name: string;
+  count: number;
+  isOurs: boolean;
+};
+
 /** The folders that threads work in (decision 0108). Nothing here throws for what the outside does. */
 export interface Workspaces {
   /**
@@ -42,6 +54,12 @@ export interface Workspaces {
   /** What deleting the thread's own worktree would lose; null: nothing. */
   unsaved(threadId: ThreadId): Promise<UnsavedWork | null>;
   inspect(): Promise<WorkspaceReport>;
+  /** Finds a text in the repositories of this environment's projects. Changes nothing. */
+  lookFor(needle: Needle): Promise<RepositoryFinding[]>;
+  /** Takes it out of what is ours; `repoint` is told which commit stands for which. May be repeated after a crash. */
+  purgeText(needle: Needle, repoint: (commits: ReadonlyMap<string, string>) => Promise<void>): Promise<void>;
+  /** Takes what is kept of a deleted thread's files out of its repository, down to the objects. */
+  purgeThread(threadId: ThreadId, after: number): Promise<void>;
   /**
    * How the files of a thread differ: of one of its runs, from the checkpoint before it to its own; without one, from what
    * its worktree began with (or, in a folder that is not its own, from what is checked out there) to what the folder holds

@@ -1,0 +1,36 @@
+import type { Command, Receipt } from "../schemas/command.ts";
+import type { EffectId } from "../schemas/ids.ts";
+import type { ProviderHost } from "./providers/host.ts";
+import { TextPurge } from "./purge/text-purge.ts";
+import { threadPurge } from "./purge/thread-purge.ts";
+import type { Dispatcher } from "./runtime/dispatcher.ts";
+import type { Store } from "./runtime/ports/store.ts";
+import type { Workspaces } from "./runtime/ports/workspaces.ts";
+import type { Settings } from "./runtime/settings.ts";
+import type { SqliteStore } from "./store/sqlite-store.ts";
+
+/** Purging threads and texts, of the parts that hold content. */
+export function purging(o: {
+  store: SqliteStore;
+  /** The same, as the services inside see it. */
+  inside: Store;
+  dispatcher: Dispatcher;
+  settings: Settings;
+  workspaces: Workspaces;
+  host: Pick<ProviderHost, "letGoIdle">;
+  report(command: Command, closes?: readonly EffectId[]): Promise<Receipt>;
+  onBoundary: ((name: string) => void) | undefined;
+}) {
+  const { store, inside, workspaces, report, onBoundary } = o;
+  const alone = <T>(work: () => T) => o.dispatcher.alone(work);
+  const letGoIdle = () => o.host.letGoIdle();
+  const shared = { store: inside, content: store.content, workspaces, alone, letGoIdle, onBoundary };
+  const texts = new TextPurge({
+    ...shared,
+    dir: store.folder,
+    backups: { folders: [], look: async () => [], purge: async () => [] },
+    isOursToo: (instance) => o.settings.config.providers[instance]?.kind === "scripted",
+    note: async (threadId, count) => void (await report({ type: "thread.text_purged", threadId, count })),
+  });
+  return { texts, thread: threadPurge({ ...shared, report }) };
+}

@@ -11,7 +11,7 @@ export const isTerminal = (): boolean => process.stdout.isTTY === true;
 /** Columns of the terminal; no bound when the output goes to a file or a pipe. */
 export function columns(): number {
   if (!isTerminal()) return Number.POSITIVE_INFINITY;
-  return Math.max(40, process.stdout.columns || Number(process.env.COLUMNS) || 80);
+  return Math.max(20, process.stdout.columns || Number(process.env.COLUMNS) || 80);
 }
 
 /**

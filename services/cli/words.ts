@@ -1,5 +1,6 @@
 import type { Link } from "../../schemas/link.ts";
 import type { Move } from "../../schemas/move.ts";
+import type { NeedKind } from "../../schemas/need.ts";
 import type { Refusal } from "../../schemas/refusal.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { Task } from "../../schemas/task.ts";
@@ -104,6 +105,21 @@ const linkStatuses: Record<Link["status"], string> = {
 export function linkWords({ status, error }: Pick<Link, "status" | "error">): string {
   return error === null || status === "online" ? linkStatuses[status] : `${linkStatuses[status]} (${oneLine(error)})`;
 }
+
+/** Why something waits for a person, in a word or two. */
+export const needWords: Record<NeedKind, string> = {
+  approval: "asks",
+  question: "asks",
+  failed_transfer: "not told",
+  failed_run: "failed",
+  usage_limit: "limit",
+  login: "login",
+  stuck_run: "stuck",
+  waiting_task: "waits",
+  waiting_move: "move waits",
+  diverged_link: "link stopped",
+  blocked_link: "link blocked",
+};
 
 const failed = (error: Refusal | null): string => (error === null ? "failed" : `failed: ${oneLine(error.message)}`);
 

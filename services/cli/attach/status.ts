@@ -1,7 +1,7 @@
 import type { ThreadSnapshot } from "../../../schemas/thread-view.ts";
 import { plainText } from "../item-text.ts";
 import { took } from "../time.ts";
-import { runWords } from "../words.ts";
+import { runWords, threadWords } from "../words.ts";
 import { activeTurn } from "./asked.ts";
 
 /** How a thread stands, on one line, and what the keys do now. `stopping`: the run that was asked to stop here. */
@@ -11,7 +11,7 @@ export function statusLine(view: ThreadSnapshot | null, isLost: boolean, stoppin
   const { state } = view;
   const run = activeTurn(view)?.run;
   const next = state.preferredProvider?.instance ?? state.provider ?? "nobody yet";
-  if (run == null) return `○ ${state.status} · ${next} · /help · Ctrl-D leaves`;
+  if (run == null) return `○ ${threadWords(state.status, null, state.marks?.archived !== undefined)} · ${next} · /help · Ctrl-D leaves`;
   const seconds = took(Math.max(0, Date.now() - run.createdAt)).replace(/\.\d/, "");
   const hint = stopping === run.id ? "Ctrl-C again leaves" : "Ctrl-C stops it";
   return [`● ${runWords({ status: run.status, error: run.error ?? null })}`, seconds, hint, run.provider ?? next].join(" · ");

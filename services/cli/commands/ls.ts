@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import type { Need, NeedKind } from "../../../schemas/need.ts";
 import type { RunStatus } from "../../../schemas/run.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import type { LocalClient } from "../../http/client.ts";
@@ -9,10 +10,11 @@ import { shortIds } from "../short-ids.ts";
 import { table } from "../table.ts";
 import { oneLine, style } from "../terminal.ts";
 import { ago } from "../time.ts";
-import { counted, threadWords } from "../words.ts";
+import { counted, needWords, threadWords } from "../words.ts";
 
 type Options = { all?: boolean; project?: string; limit?: string };
 const most = 10_000;
+const mostBranch = 18;
 
 export function lsCommand(): Command {
   return new Command("ls")
@@ -31,7 +33,8 @@ export function lsCommand(): Command {
         if (shell.json) shell.answer({ commit, threads: shown, more: wanted.length - shown.length }, () => "");
         else if (shown.length === 0) shell.print("no threads yet; make one with: ropewalk new");
         else {
-          shell.print(tree(shown, shortIds(threads.map((t) => t.id)), await activeStatuses(client, shown)));
+          const [statuses, { needs }] = await Promise.all([activeStatuses(client, shown), client.needs()]);
+          shell.print(tree(shown, shortIds(threads.map((t) => t.id)), statuses, needs));
           if (shown.length < wanted.length)
             shell.note(`${counted(wanted.length - shown.length, "more thread")}; see them with --limit ${wanted.length}`);
         }
@@ -48,20 +51,35 @@ async function activeStatuses(client: LocalClient, threads: readonly AppThread[]
   return new Map(runs.map(({ run }) => [run.threadId, run.status]));
 }
 
-function tree(threads: readonly AppThread[], short: ReadonlyMap<string, string>, statuses: ReadonlyMap<string, RunStatus>): string {
+function tree(
+  threads: readonly AppThread[],
+  short: ReadonlyMap<string, string>,
+  statuses: ReadonlyMap<string, RunStatus>,
+  needs: readonly Need[],
+): string {
   const now = Date.now();
+  const needed = new Map(needs.map((need) => [need.threadId, need.kind]));
   const rows = lineageRows(threads).map(({ thread, branch }) => {
     const { relationshipToParent } = thread.lineage;
-    const words = threadWords(thread.status, statuses.get(thread.id) ?? null, thread.marks.archived !== undefined);
-    const about = thread.moving != null && thread.status !== "departing" ? `${words}, about to move` : words;
     return [
-      `${branch}${relationshipToParent === null ? "" : `${relationshipToParent}: `}${oneLine(thread.title) || "untitled"}`,
+      `${shortened(branch)}${relationshipToParent === null ? "" : `${relationshipToParent}: `}${oneLine(thread.title) || "untitled"}`,
       style("dim", short.get(thread.id) ?? thread.id),
-      thread.status === "running" ? style("green", about) : about,
+      status(thread, statuses.get(thread.id) ?? null, needed.get(thread.id) ?? null),
       counted(thread.lastOrdinal, "run"),
       thread.provider?.instance ?? "-",
       ago(thread.createdAt, now),
     ];
   });
-  return table(rows);
+  return table(rows, 0, [4, 3, 5]);
 }
+
+/** What needs a person is marked, and says why. */
+function status(thread: AppThread, run: RunStatus | null, need: NeedKind | null): string {
+  const stands = threadWords(thread.status, run, thread.marks.archived !== undefined);
+  const words = thread.moving != null && thread.status !== "departing" ? `${stands}, about to move` : stands;
+  if (need !== null) return style("yellow", run === "waiting" ? `! ${words}` : `! ${words}, ${needWords[need]}`);
+  return thread.status === "running" ? style("green", words) : words;
+}
+
+/** Of a thread that is very far down, only the end of its branch: its title is to be read. */
+const shortened = (branch: string): string => (branch.length <= mostBranch ? branch : `…${branch.slice(1 - mostBranch)}`);

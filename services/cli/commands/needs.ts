@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Need, NeedKind } from "../../../schemas/need.ts";
+import type { Need } from "../../../schemas/need.ts";
 import type { LocalClient } from "../../http/client.ts";
 import { exitCode } from "../exit-codes.ts";
 import { untilInterrupted } from "../interrupt.ts";
@@ -9,6 +9,7 @@ import { shortReferences } from "../short-references.ts";
 import { table } from "../table.ts";
 import { oneLine, style } from "../terminal.ts";
 import { ago } from "../time.ts";
+import { needWords } from "../words.ts";
 
 export function needsCommand(): Command {
   return new Command("needs")
@@ -51,7 +52,7 @@ async function tell(shell: Shell, client: LocalClient, commit: number, needs: Ne
     table(
       needs.map(({ kind, title, why, since, act }) => [
         oneLine(why),
-        style("yellow", words[kind]),
+        style("yellow", needWords[kind]),
         oneLine(title) || "untitled",
         ago(since, now),
         style("bold", `ropewalk ${act.map((part) => short.get(part) ?? part).join(" ")}`),
@@ -59,17 +60,3 @@ async function tell(shell: Shell, client: LocalClient, commit: number, needs: Ne
     ),
   );
 }
-
-const words: Record<NeedKind, string> = {
-  approval: "asks",
-  question: "asks",
-  failed_transfer: "not told",
-  failed_run: "failed",
-  usage_limit: "limit",
-  login: "login",
-  stuck_run: "stuck",
-  waiting_task: "waits",
-  waiting_move: "move waits",
-  diverged_link: "link stopped",
-  blocked_link: "link blocked",
-};

@@ -1,28 +1,31 @@
 import { Command } from "commander";
-import type { VisibleItem } from "../../../schemas/item.ts";
 import type { Move } from "../../../schemas/move.ts";
-import type { Run } from "../../../schemas/run.ts";
+import type { Need } from "../../../schemas/need.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import type { SnapshotAnswer } from "../../http/client/answers.ts";
+import type { LocalClient } from "../../http/client.ts";
+import { conversationLines } from "../conversation-lines.ts";
 import { badInput } from "../failure.ts";
-import { itemLines } from "../item-text.ts";
 import { resolve } from "../references.ts";
 import { online } from "../session.ts";
-import { facts } from "../table.ts";
+import { shortReferences } from "../short-references.ts";
+import { facts, table } from "../table.ts";
 import { clean, oneLine, style } from "../terminal.ts";
-import { ago, took } from "../time.ts";
+import { ago } from "../time.ts";
 import { unfolded } from "../unfold.ts";
-import { counted, moveWords, relationshipWords, runWords, taskWords, threadWords, transferWords } from "../words.ts";
+import { counted, moveWords, relationshipWords, taskWords, threadWords, transferWords } from "../words.ts";
 
 type Options = { limit: string; all?: boolean; full?: boolean };
 const most = 10_000;
+/** Of transfers and of tasks, without --all. */
+const shownRecords = 10;
 
 export function showCommand(): Command {
   return new Command("show")
     .description("a thread: what was said and done, what waits, where it came from")
     .argument("<thread>", "id, a unique beginning of it, or @last")
     .option("--limit <n>", "items to show, the newest", "40")
-    .option("--all", "all items, reasoning too")
+    .option("--all", "all items, reasoning and what was taken back too")
     .option("--full", "large texts whole")
     .action(
       online<Options>(async (shell, client, { args: [ref], options }) => {
@@ -33,26 +36,58 @@ export function showCommand(): Command {
         const snapshot = await client.snapshot(threadId, { limit: options.all === true ? most : Math.min(limit, most), newestFirst: true });
         snapshot.items.reverse();
         if (options.full === true) await unfolded(client, snapshot.items);
-        const [move] = shell.json ? [] : (await client.moves({ thread: threadId, open: true, limit: 1 })).moves;
-        const leftOut = shell.json ? {} : (await client.transfers({ target: threadId, limit: most })).leftOut;
-        shell.answer(snapshot, () => words(snapshot, leftOut, options.all === true, move).join("\n"));
+        if (shell.json) shell.answer(snapshot, () => "");
+        else shell.print(words(snapshot, await besides(client, snapshot, options.all === true)).join("\n"));
         return undefined;
       }),
     );
 }
 
-function words(snapshot: SnapshotAnswer, leftOut: Record<string, number>, reasoning: boolean, move?: Move): string[] {
+/** What is read for a person besides the snapshot. */
+type Besides = {
+  all: boolean;
+  /** What each transfer's artefact left out. */
+  leftOut: Record<string, number>;
+  needs: Need[];
+  /** The one that is under way. */
+  move: Move | undefined;
+  kept: ReadonlySet<string>;
+  short(id: string): string;
+};
+
+async function besides(client: LocalClient, { thread, transfers, tasks }: SnapshotAnswer, all: boolean): Promise<Besides> {
+  const [{ leftOut = {} }, { needs: everywhere }, { checkpoints }, { moves }] = await Promise.all([
+    transfers.length === 0 ? { leftOut: {} } : client.transfers({ target: thread.id, limit: most }),
+    client.needs(),
+    client.checkpoints(thread.id),
+    client.moves({ thread: thread.id, open: true, limit: 1 }),
+  ]);
+  const needs = everywhere.filter((need) => need.threadId === thread.id);
+  const short = await shortReferences(client, [
+    thread.id,
+    ...transfers.slice(-shownRecords).flatMap((t) => [t.id, t.sourceThreadId]),
+    ...tasks.slice(-shownRecords).map(({ id }) => id),
+    ...needs.flatMap(({ act }) => act),
+  ]);
+  const kept = new Set(checkpoints.flatMap(({ runId, workspaceRef }) => (runId === null || workspaceRef === null ? [] : [runId])));
+  return { all, leftOut, needs, move: moves[0], kept, short: (id) => short.get(id) ?? id };
+}
+
+function words(snapshot: SnapshotAnswer, about: Besides): string[] {
+  const { thread, progress } = snapshot;
+  const told = conversationLines(snapshot, { all: about.all, name: about.short(thread.id), kept: about.kept });
   return [
-    ...heading(snapshot, move),
+    ...heading(snapshot, about),
     "",
-    ...conversation(snapshot, reasoning),
-    ...(snapshot.progress === null || snapshot.progress === "" ? [] : [style("dim", "agent, still writing"), clean(snapshot.progress)]),
-    ...transferLines(snapshot, leftOut),
-    ...taskLines(snapshot),
+    ...(snapshot.next.items === null || about.all ? [] : [style("dim", "── what came before: --limit, or --all ──")]),
+    ...(told.length > 0 ? told : [style("dim", `nothing yet; say something with: ropewalk send ${thread.id} TEXT`)]),
+    ...(progress === null || progress === "" ? [] : [style("dim", "agent, still writing"), clean(progress)]),
+    ...transferLines(snapshot, about),
+    ...taskLines(snapshot, about),
   ];
 }
 
-function heading({ thread, runs }: SnapshotAnswer, move: Move | undefined): string[] {
+function heading({ thread, runs }: SnapshotAnswer, { needs, move, short }: Besides): string[] {
   const active = runs.find((run) => run.id === thread.activeRunId);
   const { parentThreadId, relationshipToParent } = thread.lineage;
   return [
@@ -81,52 +116,33 @@ function heading({ thread, runs }: SnapshotAnswer, move: Move | undefined): stri
       ["runs", `${runs.length}${thread.queue.length > 0 ? `, ${thread.queue.length} waiting` : ""}`],
       ["made", ago(thread.createdAt)],
     ]),
+    ...needs.map(({ why, act }) => `${style("yellow", `! ${oneLine(why)}`)}: ropewalk ${act.map(short).join(" ")}`),
   ];
 }
 
 const importedFrom = ({ importedFrom: from }: AppThread) =>
   from === undefined ? "" : ` from ${oneLine(from.environmentId)} (${oneLine(from.threadId)})`;
 
-function conversation({ items, runs, thread }: SnapshotAnswer, reasoning: boolean): string[] {
-  const byId = new Map<string, Run>(runs.map((run) => [run.id, run]));
-  const lines: string[] = [];
-  let before: VisibleItem | null = null;
-  for (const item of items) {
-    const told = itemLines(item, { reasoning });
-    if (told.length === 0) continue;
-    if (item.inherited && before === null) lines.push(style("dim", "── inherited ──"));
-    if (item.runId !== null && item.runId !== before?.runId)
-      lines.push(style("dim", `── ${item.inherited ? "its run" : "run"} ${item.runOrdinal}${runNote(byId.get(item.runId))} ──`));
-    lines.push(...told);
-    before = item;
-  }
-  if (lines.length === 0) lines.push(style("dim", `nothing yet; say something with: ropewalk send ${thread.id} TEXT`));
-  return lines;
-}
-
-function runNote(run: Run | undefined): string {
-  if (run === undefined) return "";
-  const time = run.endedAt === null || run.acceptedAt === null ? "" : `, ${took(run.endedAt - run.acceptedAt)}`;
-  return ` (${runWords(run)}${run.provider === null ? "" : `, ${run.provider.instance}`}${time})`;
-}
-
-function transferLines({ transfers, thread }: SnapshotAnswer, leftOut: Record<string, number>): string[] {
+function transferLines({ transfers, thread }: SnapshotAnswer, { all, leftOut, short }: Besides): string[] {
   if (transfers.length === 0) return [];
-  const told = transfers.map((t) => {
-    const from = t.sourceThreadId === thread.id ? "" : ` from ${t.sourceThreadId}`;
-    return `  ${relationshipWords[t.type]}${from}: ${transferWords(t, leftOut[t.id])}  ${style("dim", t.id)}`;
-  });
-  return ["", style("bold", counted(transfers.length, "transfer")), ...told];
+  const told = all ? transfers : transfers.slice(-shownRecords);
+  const rows = told.map((t) => [
+    `  ${relationshipWords[t.type]}${t.sourceThreadId === thread.id ? "" : ` from ${short(t.sourceThreadId)}`}`,
+    transferWords(t, leftOut[t.id]),
+    style("dim", short(t.id)),
+  ]);
+  return ["", heads(transfers.length, "transfer", told.length), table(rows, 1)];
 }
 
-function taskLines({ tasks }: SnapshotAnswer): string[] {
+function taskLines({ tasks }: SnapshotAnswer, { all, short }: Besides): string[] {
   if (tasks.length === 0) return [];
-  return [
-    "",
-    style("bold", counted(tasks.length, "task")),
-    ...tasks.map((t) => `  ${oneLine(t.title)}: ${taskWords(t)}  ${style("dim", t.id)}`),
-  ];
+  const told = all ? tasks : tasks.slice(-shownRecords);
+  const rows = told.map((t) => [`  ${oneLine(t.title)}`, taskWords(t), style("dim", short(t.id)), ago(t.createdAt)]);
+  return ["", heads(tasks.length, "task", told.length), table(rows, 0, [3])];
 }
+
+const heads = (count: number, noun: string, told: number): string =>
+  style("bold", counted(count, noun)) + (told < count ? style("dim", `, the newest ${told}; all with --all`) : "");
 
 function workplace(workspace: AppThread["workspace"]): [string, string] | null {
   if (workspace.strategy === "root") return null;

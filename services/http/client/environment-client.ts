@@ -98,7 +98,7 @@ export class EnvironmentClient {
     const first: answers.SnapshotAnswer = await this.get(`/threads/${id}/snapshot`, query);
     const { newestFirst = false, limit = usualLimit } = query;
     const rest = (path: string, member: string, more: Query, cursor: string | null, limit: number) =>
-      cursor === null ? { [member]: [] } : this.#pages<never>(path, member, { newestFirst, ...more, cursor, limit });
+      cursor === null || limit <= 0 ? { [member]: [] } : this.#pages<never>(path, member, { newestFirst, ...more, cursor, limit });
     const items = await rest(`/threads/${id}/items`, "items", {}, first.next.items, limit - first.items.length);
     const runs = await rest(`/threads/${id}/runs`, "runs", {}, first.next.runs, all);
     const transfers = await rest("/transfers", "transfers", { target: id }, first.next.transfers, all);

@@ -175,7 +175,7 @@ async function compose(
     uncommittedAt: workspaces.uncommittedAt,
     report,
   });
-  const purges = purging({ store, inside, dispatcher, settings, workspaces, host, report, onBoundary: options.onBoundary });
+  const purges = purging({ store, inside, dispatcher, settings, workspaces, setting, host, report, onBoundary: options.onBoundary });
   const effects = new EffectRunner({
     dispatcher,
     onBoundary: options.onBoundary,

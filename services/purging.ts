@@ -1,6 +1,10 @@
 import type { Command, Receipt } from "../schemas/command.ts";
 import type { EffectId } from "../schemas/ids.ts";
+import { measureSynced as measure } from "./backup/files.ts";
+import { manifestIn, writeManifest } from "./backup/manifest.ts";
+import { backupPlaces } from "./backup/places.ts";
 import type { ProviderHost } from "./providers/host.ts";
+import { BackupTexts } from "./purge/backup-texts.ts";
 import { TextPurge } from "./purge/text-purge.ts";
 import { threadPurge } from "./purge/thread-purge.ts";
 import type { Dispatcher } from "./runtime/dispatcher.ts";
@@ -8,6 +12,9 @@ import type { Store } from "./runtime/ports/store.ts";
 import type { Workspaces } from "./runtime/ports/workspaces.ts";
 import type { Settings } from "./runtime/settings.ts";
 import type { SqliteStore } from "./store/sqlite-store.ts";
+import { openContent } from "./store/stored-content.ts";
+import { bundleText } from "./workspace/purge/bundle-text.ts";
+import type { Setting } from "./workspace/setting.ts";
 
 /** Purging threads and texts, of the parts that hold content. */
 export function purging(o: {
@@ -17,6 +24,7 @@ export function purging(o: {
   dispatcher: Dispatcher;
   settings: Settings;
   workspaces: Workspaces;
+  setting: Pick<Setting, "scratch">;
   host: Pick<ProviderHost, "letGoIdle">;
   report(command: Command, closes?: readonly EffectId[]): Promise<Receipt>;
   onBoundary: ((name: string) => void) | undefined;
@@ -28,7 +36,14 @@ export function purging(o: {
   const texts = new TextPurge({
     ...shared,
     dir: store.folder,
-    backups: { folders: [], look: async () => [], purge: async () => [] },
+    backups: new BackupTexts({
+      places: () => backupPlaces(store.folder),
+      manifestIn,
+      writeManifest,
+      measure,
+      openContent,
+      bundleText: (...asked) => bundleText(o.setting, ...asked),
+    }),
     isOursToo: (instance) => o.settings.config.providers[instance]?.kind === "scripted",
     note: async (threadId, count) => void (await report({ type: "thread.text_purged", threadId, count })),
   });

@@ -7,25 +7,18 @@ import type { RepositoryFinding, Workspaces } from "../runtime/ports/workspaces.
 import { Needle, whyNotPurged } from "../runtime/redaction/needle.ts";
 import { Refused, refuse } from "../runtime/refused.ts";
 import { threadFrom } from "../runtime/typed-actors.ts";
+import type { BackupTexts } from "./backup-texts.ts";
 import type { FileFinding } from "./file-search.ts";
 import { searchFiles } from "./files.ts";
 import { placesOf, threadsOf, toldBy } from "./places.ts";
 import { type Alone, StoreText } from "./store-text.ts";
-
-/** Backups, which are rewritten as the stores and repositories that they are. */
-interface BackupTexts {
-  look(needle: Needle): Promise<PurgePlace[]>;
-  purge(needle: Needle): Promise<PurgeRest[]>;
-  /** Folders that a search through files leaves to this. */
-  readonly folders: string[];
-}
 
 export type TextPurgeOptions = {
   dir: string;
   store: Store;
   content: ContentStore;
   workspaces: Pick<Workspaces, "lookFor" | "purgeText">;
-  backups: BackupTexts;
+  backups: Pick<BackupTexts, "look" | "purge" | "folders">;
   alone: Alone;
   /** Instances whose own record is in this environment's folder. */
   isOursToo(instance: string): boolean;

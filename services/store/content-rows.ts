@@ -41,10 +41,15 @@ const chosenKeys: readonly [table: string, column: string][] = [
 /** Reads and rewrites content wherever it is in a store's file. */
 export class ContentRows implements ContentStore {
   readonly #statements: Statements;
-  readonly tables = Object.entries(places).map(([name, place]) => ({ name, isMessages: place.isMessages ?? false }));
+  /** Those that this file has: one of an earlier version may have fewer. */
+  readonly tables: readonly { name: string; isMessages: boolean }[];
 
   constructor(statements: Statements) {
     this.#statements = statements;
+    const there = statements.all<{ name: string }>("select name from sqlite_master where type = 'table'").map(({ name }) => name);
+    this.tables = Object.entries(places)
+      .filter(([name]) => there.includes(name))
+      .map(([name, place]) => ({ name, isMessages: place.isMessages ?? false }));
   }
 
   page(table: string, after: (string | number)[] | null, rows: number): ContentPage {
@@ -75,8 +80,9 @@ export class ContentRows implements ContentStore {
     return chosenKeys
       .filter(
         ([table, column]) =>
+          this.tables.some(({ name }) => name === table) &&
           this.#statements.get(`select 1 from ${table} where ${column} is not null and instr(${column}, ?) > 0 limit 1`, text) !==
-          undefined,
+            undefined,
       )
       .map(([table, column]) => `${table}.${column}`);
   }

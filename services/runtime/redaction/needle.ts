@@ -30,13 +30,13 @@ export class Needle {
   /** Longest first. */
   readonly forms: readonly string[];
   readonly bytes: readonly Buffer[];
-  readonly #text: string;
+  readonly text: string;
   readonly #cut: number | null;
   /** Without any of these, a JSON text holds nothing of it. */
   readonly #signs: readonly string[];
 
   constructor(text: string) {
-    this.#text = text;
+    this.text = text;
     this.forms = formsOf(text);
     this.bytes = this.forms.map((form) => Buffer.from(form, "utf8"));
     const cut = Math.max(leastCut, Math.ceil(text.length / 2));
@@ -92,14 +92,14 @@ export class Needle {
     if (least === null) return text;
     let left = text;
     const [, whole = "", dots = ""] = /^([\s\S]*?)(…|\.\.\.)?$/.exec(left) ?? [];
-    for (let length = this.#text.length - 1; length >= least; length -= 1)
-      if (whole.endsWith(this.#text.slice(0, length))) {
+    for (let length = this.text.length - 1; length >= least; length -= 1)
+      if (whole.endsWith(this.text.slice(0, length))) {
         left = `${whole.slice(0, -length)}${purgedMark}${dots}`;
         break;
       }
     const [, lead = "", rest = ""] = /^(…|\.\.\.)?([\s\S]*)$/.exec(left) ?? [];
-    for (let length = this.#text.length - 1; length >= least; length -= 1)
-      if (rest.startsWith(this.#text.slice(-length))) return `${lead}${purgedMark}${rest.slice(length)}`;
+    for (let length = this.text.length - 1; length >= least; length -= 1)
+      if (rest.startsWith(this.text.slice(-length))) return `${lead}${purgedMark}${rest.slice(length)}`;
     return left;
   }
 }

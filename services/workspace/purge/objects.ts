@@ -148,6 +148,13 @@ async function repack(repository: string, objects: string, ids: ReadonlySet<stri
   if (hadIndex) await gitMaybe(repository, ["multi-pack-index", "write"], { timeoutMs: longMs });
 }
 
+/** Every object in the packs of a repository's own. */
+export async function objectsOfPacks(repository: string): Promise<string[]> {
+  const folder = await gitText(repository, ["rev-parse", "--path-format=absolute", "--git-path", "objects/pack"]);
+  const found = (await readdir(folder)).filter((name) => name.endsWith(".idx")).map((name) => contentOf(repository, join(folder, name)));
+  return (await Promise.all(found)).flat();
+}
+
 async function contentOf(repository: string, idx: string): Promise<string[]> {
   const answer = lines(await git(repository, ["show-index"], { input: await readFile(idx), timeoutMs: longMs }));
   return answer.flatMap((line) => /^\d+ ([0-9a-f]{40,64})/.exec(line)?.[1] ?? []);

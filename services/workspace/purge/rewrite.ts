@@ -45,7 +45,7 @@ export function cleanEntries(found: readonly Entry[], blobs: ReadonlyMap<string,
  * parent that is to go. Null when it holds nothing of it.
  */
 export async function cleanSnapshot(
-  setting: Setting,
+  setting: Pick<Setting, "scratch">,
   repository: string,
   commit: GitObject,
   blobs: ReadonlyMap<string, string>,
@@ -67,7 +67,7 @@ export async function cleanSnapshot(
   return gitText(repository, ["hash-object", "-t", "commit", "-w", "--stdin"], { input });
 }
 
-async function treeWith(setting: Setting, repository: string, tree: string, info: Buffer): Promise<string> {
+async function treeWith(setting: Pick<Setting, "scratch">, repository: string, tree: string, info: Buffer): Promise<string> {
   const { mkdir } = await import("node:fs/promises");
   await mkdir(setting.scratch, { recursive: true });
   const own = await mkdtemp(join(setting.scratch, ".purge-"));

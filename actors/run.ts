@@ -69,6 +69,11 @@ export const runMachine = setup({
     endsFailed: ({ event }) => event.type === "run.ended" && event.ending === "failed",
   },
   actions: {
+    takeRecord: assign(({ event }) => {
+      if (event.type !== "run.imported") return {};
+      const { status: _, ...record } = event.record;
+      return record;
+    }),
     beginAttempt: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== "run.dispatched") return;
       const attemptId = `attempt:${event.eid}` as NonNullable<RunContext["attempt"]>["id"];
@@ -202,6 +207,11 @@ export const runMachine = setup({
     queued: {
       on: {
         "run.dispatched": { target: "preparing", actions: "beginAttempt" },
+        "run.imported": (["completed", "failed", "interrupted", "rolled_back"] as const).map((status) => ({
+          guard: ({ event }: { event: RunEvent }) => event.type === "run.imported" && event.record.status === status,
+          target: status,
+          actions: "takeRecord" as const,
+        })),
         "run.interrupt_requested": { target: "interrupted", actions: "interruptAtOnce" },
       },
     },

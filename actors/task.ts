@@ -75,6 +75,11 @@ export const taskMachine = setup({
     wasDismissed: ({ context }) => context.reason === "dismissed",
   },
   actions: {
+    takeRecord: assign(({ event }) => {
+      if (event.type !== "task.imported") return {};
+      const { status: _, ...record } = event.record;
+      return record;
+    }),
     accept: assign(({ event }) => (event.type === "task.accepted" ? { childThreadId: event.childThreadId } : {})),
     deliver: enqueueActions(({ context, event, enqueue }) => {
       if (event.type === "task.child_run_ended") deliverResult(context, event, false, enqueue);
@@ -137,6 +142,11 @@ export const taskMachine = setup({
   states: {
     requested: {
       on: {
+        "task.imported": (["completed", "failed", "cancelled", "interrupted"] as const).map((status) => ({
+          guard: ({ event }: { event: TaskEvent }) => event.type === "task.imported" && event.record.status === status,
+          target: status,
+          actions: "takeRecord" as const,
+        })),
         "task.accepted": { target: "starting", actions: "accept" },
         "task.refused": { target: "failed", actions: "refuse" },
         "task.cancel_requested": { target: "cancelling", actions: "askPeerToCancel" },

@@ -58,6 +58,8 @@ export const threadMachine = setup({
     staysOpen: ({ event }) => "mark" in event && (event.mark === "archived" || event.mark === "read"),
     staysOpenAndIsMarked: ({ context, event }) =>
       event.type === "thread.unmarked" && (event.mark === "archived" || event.mark === "read") && context.marks[event.mark] !== undefined,
+    isAncestor: ({ event }) => event.type === "thread.imported" && event.isAncestor,
+    isNew: ({ context, event }) => event.type === "thread.imported" && context.lastOrdinal === 0,
     isMarked: ({ context, event }) => event.type === "thread.unmarked" && context.marks[event.mark] !== undefined,
   },
   actions: {
@@ -154,6 +156,7 @@ export const threadMachine = setup({
       if (!("restoring" in event) || event.restoring === null) return;
       enqueue.emit({ type: "effect", request: { kind: "workspace.restore", policy: "repeatable", threadId: context.id } });
     }),
+    takeRecord: assign(({ event }) => (event.type === "thread.imported" ? event.record : {})),
     relocate: assign(({ context, event }) =>
       event.type === "thread.relocated" ? { workspace: event.workspace, restoring: context.restoring ?? event.restoring } : {},
     ),
@@ -251,6 +254,10 @@ export const threadMachine = setup({
         "thread.marked": { actions: "mark" },
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
         "thread.placed": { actions: "place" },
+        "thread.imported": [
+          { guard: "isAncestor", target: "deleted", actions: "takeRecord" },
+          { guard: "isNew", actions: "takeRecord" },
+        ],
         "thread.relocated": { actions: ["relocate", "restoreFiles"] },
         "thread.text_purged": { actions: "notePurged" },
         "thread.rolled_back": { actions: ["rollBack", "restoreFiles"] },
@@ -289,6 +296,7 @@ export const threadMachine = setup({
     departing: {
       on: {
         "thread.text_purged": { actions: "notePurged" },
+        "thread.relocated": { actions: ["relocate", "restoreFiles"] },
         "thread.departed": { guard: "isMovingThere", target: "departed", actions: ["depart", "forward"] },
         "thread.released": [
           { guard: "isAwaitedWithQueue", target: "running", actions: ["endMove", "nextInQueue"] },
@@ -306,6 +314,7 @@ export const threadMachine = setup({
     departed: {
       on: {
         "thread.text_purged": { actions: "notePurged" },
+        "thread.relocated": { actions: ["relocate", "restoreFiles"] },
         "thread.run_ended": { guard: "queuedEnded", actions: "unqueue" },
         "thread.result_arrived": { actions: "forward" },
         "thread.placed": { actions: "place" },

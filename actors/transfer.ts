@@ -28,6 +28,11 @@ export const transferMachine = setup({
         ? { claim: { runId: event.runId, attemptId: event.attemptId }, targetProvider: event.targetProvider }
         : {},
     ),
+    takeRecord: assign(({ event }) => {
+      if (event.type !== "transfer.imported") return {};
+      const { status: _, ...record } = event.record;
+      return record;
+    }),
     release: assign({ claim: null }),
     resolve: assign(({ context, event }) =>
       event.type === "transfer.resolved"
@@ -64,6 +69,17 @@ export const transferMachine = setup({
       states: {
         unclaimed: {
           on: {
+            "transfer.imported": [
+              ...(["failed", "consumed", "superseded"] as const).map((status) => ({
+                guard: ({ event }: { event: TransferEvent }) => event.type === "transfer.imported" && event.record.status === status,
+                target: `#transfer.${status}` as const,
+                actions: "takeRecord" as const,
+              })),
+              {
+                guard: ({ event }: { event: TransferEvent }) => event.type === "transfer.imported" && event.record.status === "pending",
+                actions: "takeRecord" as const,
+              },
+            ],
             "transfer.claimed": { target: "claimed", actions: "claim" },
             "transfer.superseded": { target: "#transfer.superseded", actions: "replace" },
             "transfer.released": {},

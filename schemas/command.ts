@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AccessKind } from "./access.ts";
+import { ThreadBundle } from "./bundle.ts";
 import { WorkspaceSnapshot } from "./checkpoint.ts";
 import { ContextHandoff } from "./handoff.ts";
 import {
@@ -91,6 +92,14 @@ export const PublicCommand = z.discriminatedUnion("type", [
     import: ImportRequest,
     /** Where no `worktreePath` is named: whoever goes on with it works in a worktree of its own, made with its first run. */
     ownWorktree: z.boolean().optional(),
+  }),
+  /** A thread that was exported, here or elsewhere, as `ThreadBundle` has it (decision 0111). */
+  z.strictObject({
+    type: z.literal("thread.import_bundle"),
+    bundle: ThreadBundle,
+    projectId: ProjectId.optional(),
+    /** Makes another thread of a bundle that was imported before. */
+    again: Text.regex(/^[\x21-\x7e]{1,40}$/).optional(),
   }),
   /** Sends a thread's conversation to a linked environment as an import there. */
   z.strictObject({

@@ -3,6 +3,7 @@ import type { PublicCommand } from "./command.ts";
 import { ItemId, MoveId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
 import { WorktreeSettings } from "./project.ts";
 import { ProviderInstanceId } from "./provider.ts";
+import { Digest } from "./text.ts";
 
 const started = z.object({ threadId: ThreadId, runId: RunId, ordinal: z.number().int().positive(), messageItemId: ItemId });
 const ofThread = z.object({ threadId: ThreadId });
@@ -25,6 +26,7 @@ export const commandResults = {
     runId: RunId.nullable(),
     continuation: z.enum(["none", "started", "already", "refused"]),
   }),
+  "thread.import_bundle": z.object({ threadId: ThreadId, created: z.boolean(), content: Digest }),
   "thread.import_to": requested,
   "link.import": requested,
   /** `threadId`: what it will be called there. */

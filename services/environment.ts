@@ -15,6 +15,7 @@ import type { ProviderAdapter } from "./providers/contract.ts";
 import { ProviderHost } from "./providers/host.ts";
 import { withThreadTools } from "./providers/thread-tools.ts";
 import { purging } from "./purging.ts";
+import { exportThread } from "./runtime/bundles/export.ts";
 import { loadOrCreateConfig } from "./runtime/config-file.ts";
 import { Dispatcher } from "./runtime/dispatcher.ts";
 import { Door } from "./runtime/door.ts";
@@ -223,7 +224,7 @@ async function compose(
       if (!receipt.ok) throw new CommandRefused(receipt.refusal);
       return receipt.result as never;
     },
-    threads: threadReads(store),
+    threads: { ...threadReads(store), bundle: (id) => exportThread(store, about, id) },
     runs: runReads(store, commits, clock),
     transfers: transferReads(store),
     tasks: taskReads(store, commits, clock),

@@ -3,12 +3,14 @@ import { AttemptId, CheckpointId, ItemId, ProviderThreadId, TransferId } from ".
 import { Content } from "../item.ts";
 import { NativeRef, ProviderChoice } from "../provider.ts";
 import { Refusal } from "../refusal.ts";
-import { OpenRequest, RunEnding, RunInput, StartPlan } from "../run.ts";
+import { OpenRequest, Run, RunEnding, RunInput, StartPlan } from "../run.ts";
 import { Text } from "../text.ts";
 import { stamp } from "./common.ts";
 
 export const RunCreated = z.object({ type: z.literal("run.created"), input: RunInput, ...stamp });
 export const RunEvent = z.discriminatedUnion("type", [
+  /** It came in a bundle, as it had ended elsewhere (decision 0111). */
+  z.object({ type: z.literal("run.imported"), record: Run, ...stamp }),
   /** Its turn has come: the thread made it the active run. */
   z.object({ type: z.literal("run.dispatched"), ...stamp }),
   /** `resolveStartContext` knows which provider and which transfers it works on. */

@@ -3,12 +3,14 @@ import { RunId, ThreadId } from "../ids.ts";
 import { Content } from "../item.ts";
 import { Refusal } from "../refusal.ts";
 import { RunEnding } from "../run.ts";
-import { TaskInput } from "../task.ts";
+import { Task, TaskInput } from "../task.ts";
 import { Text } from "../text.ts";
 import { stamp } from "./common.ts";
 
 export const TaskCreated = z.object({ type: z.literal("task.created"), input: TaskInput, ...stamp });
 export const TaskEvent = z.discriminatedUnion("type", [
+  /** It came in a bundle, as it had ended elsewhere (decision 0111). */
+  z.object({ type: z.literal("task.imported"), record: Task, ...stamp }),
   /** Child thread and run exist, here or at the peer. */
   z.object({ type: z.literal("task.accepted"), childThreadId: ThreadId, ...stamp }),
   /** The peer (or this environment) would not start it; final. */

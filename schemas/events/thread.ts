@@ -6,7 +6,7 @@ import { ProviderChoice } from "../provider.ts";
 import { Refusal } from "../refusal.ts";
 import { RunEnding } from "../run.ts";
 import { Text, Title } from "../text.ts";
-import { Departed, Restoring, StablePoint, ThreadInput, ThreadMark, Undone, Workspace } from "../thread.ts";
+import { Departed, Restoring, StablePoint, ThreadContext, ThreadInput, ThreadMark, Undone, Workspace } from "../thread.ts";
 import { stamp } from "./common.ts";
 
 export const ThreadCreated = z.object({ type: z.literal("thread.created"), input: ThreadInput, ...stamp });
@@ -43,6 +43,13 @@ export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.unmarked"), mark: ThreadMark, ...stamp }),
   /** The folder that its agent works in was made. */
   z.object({ type: z.literal("thread.placed"), workspace: Workspace, ...stamp }),
+  /** It came in a bundle (decision 0111). `isAncestor`: it only shows its history to another thread of that. */
+  z.object({
+    type: z.literal("thread.imported"),
+    record: ThreadContext.pick({ provider: true, marks: true, createdBy: true, createdAt: true, lastOrdinal: true }),
+    isAncestor: z.boolean(),
+    ...stamp,
+  }),
   /** Its environment is in another folder now; `restoring`: its worktree is made anew there. */
   z.object({ type: z.literal("thread.relocated"), workspace: Workspace, restoring: Restoring.nullable(), ...stamp }),
   /** Its runs after one were taken back. */

@@ -2,11 +2,13 @@ import { z } from "zod";
 import { AttemptId, RunId, TransferId } from "../ids.ts";
 import { ProviderInstanceId } from "../provider.ts";
 import { Refusal } from "../refusal.ts";
-import { ContextSourcePoint, ContextTransferResolution, TransferInput } from "../transfer.ts";
+import { ContextSourcePoint, ContextTransfer, ContextTransferResolution, TransferInput } from "../transfer.ts";
 import { stamp } from "./common.ts";
 
 export const TransferCreated = z.object({ type: z.literal("transfer.created"), input: TransferInput, ...stamp });
 export const TransferEvent = z.discriminatedUnion("type", [
+  /** It came in a bundle, as it was elsewhere (decision 0111). */
+  z.object({ type: z.literal("transfer.imported"), record: ContextTransfer, ...stamp }),
   /** A run works on it from here on; the status stays `pending` (or what it was resolved to before). */
   z.object({ type: z.literal("transfer.claimed"), runId: RunId, attemptId: AttemptId, targetProvider: ProviderInstanceId, ...stamp }),
   /** The run that had claimed it ended before its input was accepted. */

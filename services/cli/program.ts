@@ -12,6 +12,7 @@ import { deleteCommand } from "./commands/delete.ts";
 import { diffCommand } from "./commands/diff.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
+import { exportCommand } from "./commands/export.ts";
 import { forkCommand } from "./commands/fork.ts";
 import { handoffCommand } from "./commands/handoff.ts";
 import { importCommand } from "./commands/import.ts";
@@ -54,7 +55,7 @@ const groups: [heading: string, commands: (() => Command)[]][] = [
   ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],
   ["Fork, switch, merge back, spawn, move", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, moveCommand]],
   ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand, clientCommand]],
-  ["Leaving", [purgeCommand, backupCommand, restoreCommand]],
+  ["Leaving", [exportCommand, backupCommand, restoreCommand, purgeCommand]],
   ["Other", [chartsCommand, completionCommand]],
 ];
 

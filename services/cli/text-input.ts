@@ -14,16 +14,15 @@ export async function textArgument(text: string | undefined, what: string): Prom
 }
 
 /** A file's text, or standard input's for `-`; strictly UTF-8, since anything else would be changed on its way. */
-async function readText(file: string, what: string): Promise<string> {
+export async function readText(file: string, what: string): Promise<string> {
   const bytes = await readBounded(file, what);
   if (!isUtf8(bytes)) throw illFormed(what);
   const text = bytes.toString("utf8");
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-/** A file's JSON. */
-export async function readJson(file: string, what: string): Promise<unknown> {
-  const text = await readText(file, what);
+/** A text's JSON; `what` it is, for whoever reads that it is none. */
+export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

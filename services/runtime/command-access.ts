@@ -13,6 +13,7 @@ export const commandAccess: { readonly [type in PublicCommand["type"]]: AccessKi
   "thread.switch": "writes_threads",
   "thread.merge_back": "writes_threads",
   "thread.import": "starts_threads",
+  "thread.import_bundle": "writes_environment",
   "thread.import_to": "starts_threads",
   "link.import": "starts_threads",
   "thread.move": "starts_threads",

@@ -21,8 +21,15 @@ export function readCommandText(json: string | Uint8Array): ReadCommand {
   const command = PublicCommand.safeParse(envelope.data.command);
   if (!command.success) return { ok: false, id, ...whatIsWrong(command.error, "command") };
   const { data } = command;
-  const importDigest = data.type === "thread.import" ? measuredDigest(data.import) : null;
+  const large = importedBy(data);
+  const importDigest = large === null ? null : measuredDigest(large);
   return { ok: true, id, command: data, digest: measuredDigest(data).digest, importDigest };
+}
+
+/** What is large in a command, and digested apart from it. */
+export function importedBy(command: PublicCommand): object | null {
+  if (command.type === "thread.import") return command.import;
+  return command.type === "thread.import_bundle" ? command.bundle.records : null;
 }
 
 /** The first few faults by their paths; a limit of the contract is named as one. */

@@ -4,7 +4,7 @@ import { configure } from "safe-stable-stringify";
 const canonical = configure({ deterministic: true, bigint: false, strict: true });
 
 /** Canonical JSON: keys sorted at every level, absent members left out. */
-function canonicalJson(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   return canonical(value) ?? "null";
 }
 

@@ -3,7 +3,7 @@ import { CommandId } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { type Refusal, refusal } from "../../schemas/refusal.ts";
 import { accessRefusal, commandAccess } from "./command-access.ts";
-import { whatIsWrong } from "./command-text.ts";
+import { importedBy, whatIsWrong } from "./command-text.ts";
 import { rememberDigest } from "./digest.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { DispatchOptions } from "./environment-api.ts";
@@ -56,7 +56,8 @@ export class Door {
       const read = await readCommand(json, bytes, limits.workerBodyBytes);
       const id = read.id ?? this.#o.ids.next("cmd");
       if (!read.ok) return malformed(id, read.reason, read.message);
-      if (read.importDigest !== null && read.command.type === "thread.import") rememberDigest(read.command.import, read.importDigest);
+      const large = importedBy(read.command);
+      if (read.importDigest !== null && large !== null) rememberDigest(large, read.importDigest);
       return await this.#take(read.command, id, options.caller, read.digest);
     } catch (error) {
       return refused(this.#o.ids.next("cmd"), troubleReading(error));

@@ -1,3 +1,4 @@
+import type { ThreadBundle } from "../../schemas/bundle.ts";
 import type { Checkpoint } from "../../schemas/checkpoint.ts";
 import type { Caller, PublicCommand, Receipt } from "../../schemas/command.ts";
 import type { Change } from "../../schemas/feed.ts";
@@ -131,6 +132,8 @@ export interface Threads {
   checkpoint(id: CheckpointId): Checkpoint | null;
   /** By ordinal, of which `afterOrdinal` is the last of an earlier page. */
   checkpoints(id: ThreadId, page?: { limit?: number; afterOrdinal?: number }): Checkpoint[];
+  /** All of it, for another environment (decision 0111); null for one that is not there. */
+  bundle(id: ThreadId): ThreadBundle | null;
   transfers(id: ThreadId): ContextTransfer[];
   tasks(id: ThreadId): Task[];
 }

@@ -20,6 +20,7 @@ import { markThread, renameThread, setThreadModes } from "./commands/thread-edit
 import { forkThread } from "./commands/thread-fork.ts";
 import { forwardThread } from "./commands/thread-forward.ts";
 import { importThread } from "./commands/thread-import.ts";
+import { importBundle } from "./commands/thread-import-bundle.ts";
 import { interruptThread } from "./commands/thread-interrupt.ts";
 import { launchThread } from "./commands/thread-launch.ts";
 import { mergeBack } from "./commands/thread-merge-back.ts";
@@ -42,6 +43,7 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "thread.switch": switchProvider,
   "thread.merge_back": mergeBack,
   "thread.import": importThread,
+  "thread.import_bundle": importBundle,
   "thread.import_to": importThreadTo,
   "link.import": importOverLink,
   "thread.move": moveThread,

@@ -79,7 +79,9 @@ export function readCopy(path: string): CopiedStore {
     const statements = new Statements(db, path);
     const setAside = new SetAside();
     const commit = statements.get<{ seq: number }>("select coalesce(max(seq), 0) as seq from commits")?.seq ?? 0;
-    const threads = new ActorRows(statements, setAside).by({ kind: "thread", statuses: ["idle", "running"] }).map(asThread);
+    const threads = new ActorRows(statements, setAside)
+      .by({ kind: "thread", statuses: ["idle", "running", "departing", "departed"] })
+      .map(asThread);
     return { commit, projects: new RecordRows(statements, setAside).projects(), threads };
   } catch (error) {
     throw storeFailure(error, path);

@@ -11,7 +11,7 @@ import { awaitRun, type WaitOptions, waitBound } from "../run-outcome.ts";
 import { type Given, online } from "../session.ts";
 import { importSessions } from "../session-import.ts";
 import type { Shell } from "../shell.ts";
-import { readJson, textArgument } from "../text-input.ts";
+import { parseJson, readText, textArgument } from "../text-input.ts";
 
 type Options = WaitOptions & {
   to?: string;
@@ -27,12 +27,20 @@ type Options = WaitOptions & {
 
 export function importCommand(): Command {
   return new Command("import")
-    .description("make threads of messages (JSON as the contract has it) or of an agent's sessions; the same again makes nothing new")
-    .argument("[file...]", "the JSON (- reads it from standard input); with --from: session files, or folders with all below them")
+    .description(
+      "make threads of messages (JSON as the contract has it), of an exported thread, or of an agent's sessions; the same again makes nothing new",
+    )
+    .argument(
+      "[file...]",
+      "the JSON, or what ropewalk export has written (- reads it from standard input); with --from: session files, or folders with all below them",
+    )
     .addOption(
       new Option("--from <agent>", "import sessions that this program left; their files stay as they are").choices(["codex", "claude"]),
     )
-    .option("--again", "with --from: also sessions that have gone on since they were imported, or whose thread was deleted, as new threads")
+    .option(
+      "--again",
+      "a bundle that was imported before, as another thread; with --from: also sessions that have gone on since they were imported, or whose thread was deleted, as new threads",
+    )
     .option("--to <environment>", "import it at a linked environment (the link's name, or an id)")
     .option("--thread <thread>", "with --to: a thread of this environment instead of a file")
     .option("--prompt <text>", "what to go on with there; - reads it from standard input")
@@ -48,7 +56,6 @@ export function importCommand(): Command {
         // Commander gives what may be repeated as one list.
         const files = (args[0] ?? []) as readonly string[];
         if (options.from !== undefined) return importSessions(shell, client, files, { ...options, from: options.from });
-        if (options.again === true) throw badInput("again_without_from", "--again goes with --from", "Leave it out, or say --from codex.");
         const [file, second] = files;
         if (second !== undefined) throw badInput("usage", "one file of messages at a time", "Session files are imported with --from.");
         const given = { args: [file], options };
@@ -60,7 +67,13 @@ export function importCommand(): Command {
 async function importFile(shell: Shell, client: LocalClient, { args: [file], options }: Given<Options>): Promise<ExitCode | undefined> {
   const timeoutMs = waitBound(options);
   if (file === undefined) throw badInput("no_file", "nothing to import", "Name a file, - for standard input, or --thread with --to.");
-  const request = await overridden(client, asImport(await readJson(file, file === "-" ? "standard input" : file)), options);
+  const what = file === "-" ? "standard input" : file;
+  const text = await readText(file, what);
+  const { importBundleText } = await import("../bundle-import.ts");
+  if ((await importBundleText(shell, client, text, options)) !== null) return undefined;
+  if (options.again === true)
+    throw badInput("again_without_from", "--again goes with --from, or with a bundle", "Leave it out, or say --from codex.");
+  const request = await overridden(client, asImport(parseJson(text, what)), options);
   if (options.to !== undefined) {
     const { environmentId } = await resolvePeer(client, options.to);
     const { result, commit, repeated } = await client.command({ type: "link.import", environmentId, import: request }, shell.commandId());

@@ -88,6 +88,8 @@ export class EnvironmentClient {
     id: ThreadId,
     query: { limit?: number; newestFirst?: boolean; ownOnly?: boolean; cursor?: string } = {},
   ): Promise<answers.ItemsAnswer> => this.#pages(`/threads/${id}/items`, "items", query);
+  /** A thread as a bundle's text, which another environment can import. */
+  threadBundle = async (id: ThreadId): Promise<string> => new TextDecoder().decode(await this.#bytes(`/threads/${id}/bundle`));
   providerThreads = (id: ThreadId): Promise<answers.ProviderThreadsAnswer> => this.get(`/threads/${id}/provider-threads`);
   threadRuns = (id: ThreadId): Promise<answers.RunsAnswer> => this.#pages(`/threads/${id}/runs`, "runs", { limit: all });
   checkpoints = (id: ThreadId): Promise<answers.CheckpointsAnswer> =>

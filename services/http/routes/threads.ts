@@ -1,4 +1,5 @@
 import { CheckpointId, ItemId, RunId, ThreadId } from "../../../schemas/ids.ts";
+import { bundleText } from "../../runtime/bundles/text.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
 import {
   CheckpointsAnswer,
@@ -11,6 +12,7 @@ import {
 } from "../answers.ts";
 import { flag, found } from "../input.ts";
 import { listing, pageOf, placeOf, usualPage } from "../page.ts";
+import { bytesResponse } from "../ranges.ts";
 import { type Route, route } from "../route.ts";
 import { ThreadPages } from "../thread-pages.ts";
 
@@ -119,6 +121,21 @@ export function threadRoutes(environment: Environment): Route[] {
       handle({ params: { id } }) {
         need(id);
         return { commit: environment.lastCommit, providerThreads: threads.providerThreads(id) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/threads/:id/bundle",
+      name: "exportThread",
+      about: "threads",
+      summary: "A thread for another environment: a line of JSON for each record, with digests (the guide's page on bundles).",
+      access: "reads",
+      params: id,
+      answer: { kind: "bytes", mediaType: "application/x-ndjson" },
+      refuses: ["thread_not_found"],
+      handle({ params: { id }, request }) {
+        const bundle = found(threads.bundle(id), "thread", id);
+        return bytesResponse(request, Buffer.from(bundleText(bundle)), "application/x-ndjson", bundle.end.digest);
       },
     }),
     route({

@@ -19,7 +19,7 @@ export const relocateEnvironment: Plan<"environment.relocated"> = (command, cont
     if (path !== null && path !== project.path) context.overlay.putProject({ ...project, path });
   }
   const kept = new Set<ThreadId>(command.worktrees);
-  for (const row of context.overlay.store.actorsBy({ kind: "thread", statuses: ["idle", "running"] })) {
+  for (const row of context.overlay.store.actorsBy({ kind: "thread", statuses: ["idle", "running", "departing", "departed"] })) {
     const thread = asThread(row);
     const before = thread.workspace.strategy === "worktree" ? thread.workspace.path : null;
     if (before === null || moved(before) === null) continue;

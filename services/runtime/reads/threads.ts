@@ -4,7 +4,7 @@ import { historyOf } from "../history.ts";
 import type { Store } from "../ports/store.ts";
 import { asRun, asTask, asThread, asTransfer, threadFrom } from "../typed-actors.ts";
 
-export function threadReads(store: Store): Threads {
+export function threadReads(store: Store): Omit<Threads, "bundle"> {
   return {
     list({ parent, includeDeleted = false, limit, after } = {}) {
       const statuses = includeDeleted ? {} : { statuses: ["idle", "running"] };

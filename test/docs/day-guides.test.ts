@@ -9,7 +9,7 @@ import { npm, pack } from "../support/packed.ts";
 import { git } from "../support/repository.ts";
 
 // Each types dozens of commands, on a machine that may be busy.
-vi.setConfig({ testTimeout: 300_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const recorded = fileURLToPath(new URL("../fixtures/sessions/", import.meta.url));
 /** Of what the real programs left there, the sessions of which the pages speak. */

@@ -21,7 +21,7 @@ function plain(answer: string): string {
   const whole = answer.replace(/\n*$/, "");
   const lines = whole === "" ? [] : whole.split("\n");
   return lines
-    .filter((line) => !/^[a-z ]+(?: \(\d+ %\))? \([\d.]+ s\)$/.test(line))
+    .filter((line) => !/^[a-z]+ing .* \([\d.]+ s\)$|^[a-z ]+ \([\d.]+ s\)$/.test(line))
     .map((line) => `${line.replaceAll(/[ \t]+/g, " ").trimEnd()}\n`)
     .join("");
 }

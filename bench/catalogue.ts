@@ -11,6 +11,7 @@ export const catalogue: Readonly<Record<string, () => Promise<Bench>>> = {
   import: async () => (await import("./benches/import.ts")).importing,
   "start-up": async () => (await import("./benches/start-up.ts")).startUp,
   memory: async () => (await import("./benches/memory.ts")).memory,
+  idle: async () => (await import("./benches/idle.ts")).idle,
   open: async () => (await import("./benches/open.ts")).open,
   stalls: async () => (await import("./benches/stalls.ts")).stalls,
   wire: async () => (await import("./benches/wire.ts")).wire,

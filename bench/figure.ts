@@ -2,7 +2,7 @@
 export type Figure = {
   /** What was done, with its size: `200 children`. */
   what: string;
-  unit: "ms" | "us" | "B" | "KB" | "MB" | "/s" | "x" | "";
+  unit: "ms" | "us" | "B" | "KB" | "MB" | "/s" | "x" | "%" | "";
   /** Ours: the median of the samples. */
   value: number;
   /** Smallest and largest sample. */

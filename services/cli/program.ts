@@ -42,6 +42,7 @@ import { taskCommand } from "./commands/task.ts";
 import { transferCommand } from "./commands/transfer.ts";
 import { unarchiveCommand } from "./commands/unarchive.ts";
 import { undoCommand } from "./commands/undo.ts";
+import { uninstallCommand } from "./commands/uninstall.ts";
 import { upCommand } from "./commands/up.ts";
 
 const groups: [heading: string, commands: (() => Command)[]][] = [
@@ -55,7 +56,7 @@ const groups: [heading: string, commands: (() => Command)[]][] = [
   ["What asks for you", [needsCommand, okCommand, noCommand, answerCommand]],
   ["Fork, switch, merge back, spawn, move", [forkCommand, switchCommand, mergeBackCommand, spawnCommand, moveCommand]],
   ["Records", [projectCommand, runCommand, taskCommand, transferCommand, handoffCommand, linkCommand, clientCommand]],
-  ["Leaving", [exportCommand, backupCommand, restoreCommand, purgeCommand]],
+  ["Leaving", [exportCommand, backupCommand, restoreCommand, purgeCommand, uninstallCommand]],
   ["Other", [chartsCommand, completionCommand]],
 ];
 

@@ -94,6 +94,11 @@ export class World {
     return file;
   }
 
+  /** Takes a file out of the environment's folder. */
+  remove(name: string): void {
+    rmSync(join(this.dir, name), { recursive: true, force: true });
+  }
+
   start(args: string[], options: { env?: NodeJS.ProcessEnv; input?: string | Uint8Array; cwd?: string; dir?: boolean } = {}): Running {
     const all = options.dir === false ? args : ["--dir", this.dir, ...args];
     const child = spawn(process.execPath, [bin, ...all], { env: environment(options.env ?? {}), cwd: options.cwd ?? this.#root });

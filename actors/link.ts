@@ -3,6 +3,12 @@ import type { Emission } from "../schemas/emission.ts";
 import type { LinkCreated, LinkEvent } from "../schemas/events/link.ts";
 import type { LinkContext } from "../schemas/link.ts";
 
+const atAnyTime = {
+  "link.renamed": { actions: "rename" },
+  "link.revoked": { target: "revoked", actions: "end" },
+  "link.forgotten": { target: "revoked", actions: "end" },
+} as const;
+
 /** How a link to a peer stands, as a person sees it. It decides nothing about the work that travels on it. */
 export const linkMachine = setup({
   types: {
@@ -20,6 +26,13 @@ export const linkMachine = setup({
         ? { since: event.at, error: event.reason, divergence: { reason: event.reason, ours: event.ours, theirs: event.theirs } }
         : {},
     ),
+    rename: assign(({ event }) => (event.type === "link.renamed" ? { name: event.name } : {})),
+    end: assign(({ event }) => {
+      if (event.type !== "link.revoked" && event.type !== "link.forgotten") return {};
+      const how = event.type === "link.revoked" ? ("revoked" as const) : ("forgotten" as const);
+      const { reason = "revoked", dropped = { requests: 0, answers: 0, notices: 0 } } = event;
+      return { since: event.at, error: null, ended: { how, reason, at: event.at, dropped } };
+    }),
     rejoin: assign(({ event }) => ({ since: event.at, error: null, divergence: null })),
   },
 }).createMachine({
@@ -41,7 +54,7 @@ export const linkMachine = setup({
         "link.connected": { target: "online", actions: "seen" },
         "link.lost": {},
         "link.diverged": { target: "diverged", actions: "diverge" },
-        "link.revoked": { target: "revoked", actions: "note" },
+        ...atAnyTime,
       },
     },
     connecting: {
@@ -50,7 +63,7 @@ export const linkMachine = setup({
         "link.connected": { target: "online", actions: "seen" },
         "link.lost": { target: "offline", actions: "lose" },
         "link.diverged": { target: "diverged", actions: "diverge" },
-        "link.revoked": { target: "revoked", actions: "note" },
+        ...atAnyTime,
       },
     },
     online: {
@@ -59,7 +72,7 @@ export const linkMachine = setup({
         "link.connected": {},
         "link.lost": { target: "offline", actions: "lose" },
         "link.diverged": { target: "diverged", actions: "diverge" },
-        "link.revoked": { target: "revoked", actions: "note" },
+        ...atAnyTime,
       },
     },
     diverged: {
@@ -69,9 +82,15 @@ export const linkMachine = setup({
         "link.lost": {},
         "link.diverged": {},
         "link.rejoined": { target: "offline", actions: "rejoin" },
-        "link.revoked": { target: "revoked", actions: "note" },
+        ...atAnyTime,
       },
     },
-    revoked: { type: "final" },
+    /** Nothing brings it back: another link has another id. It may still be forgotten, with what waits for it. */
+    revoked: {
+      on: {
+        "link.renamed": { actions: "rename" },
+        "link.forgotten": { actions: "end" },
+      },
+    },
   },
 });

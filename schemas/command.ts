@@ -175,6 +175,12 @@ export const PublicCommand = z.discriminatedUnion("type", [
     ...partialModes,
   }),
   z.strictObject({ type: z.literal("task.cancel"), taskId: TaskId, reason: Text.optional() }),
+  /** A person takes a link back: what it runs here is stopped, and nothing travels on it any more. */
+  z.strictObject({ type: z.literal("link.revoke"), linkId: LinkId, reason: Text.min(1).optional() }),
+  /** A person's word that the other side never comes back: what waits for it ends, marked so. */
+  z.strictObject({ type: z.literal("link.forget"), linkId: LinkId, reason: Text.min(1).optional() }),
+  /** A person ends a divergence: what has no receipt goes out again under its ids, in a new epoch. */
+  z.strictObject({ type: z.literal("link.rejoin"), linkId: LinkId }),
   z.strictObject({ type: z.literal("task.dismiss"), taskId: TaskId, reason: Text.optional() }),
 ]);
 export type PublicCommand = z.infer<typeof PublicCommand>;

@@ -53,6 +53,18 @@ export const LinkPositions = z.object({
 });
 export type LinkPositions = z.infer<typeof LinkPositions>;
 
+/** Messages of our direction that the peer's store never had. */
+export const DroppedMessages = z.object({
+  requests: z.number().int().nonnegative(),
+  answers: z.number().int().nonnegative(),
+  notices: z.number().int().nonnegative(),
+});
+export type DroppedMessages = z.infer<typeof DroppedMessages>;
+
+/** How a person ended a link. `revoked`: not trusted any more; `forgotten`: the other side never comes back. */
+export const LinkEnding = z.enum(["revoked", "forgotten"]);
+export type LinkEnding = z.infer<typeof LinkEnding>;
+
 /** Context of the link machine; positions and messages are in the store's link tables. */
 export const LinkContext = z.object({
   id: LinkId,
@@ -63,6 +75,8 @@ export const LinkContext = z.object({
   error: Text.nullable(),
   divergence: z.object({ reason: Text, ours: LinkPositions, theirs: LinkPositions }).nullable(),
   createdAt: Timestamp,
+  /** By a person's word; absent and null before it. */
+  ended: z.object({ how: LinkEnding, reason: Text, at: Timestamp, dropped: DroppedMessages }).nullable().optional(),
 });
 export type LinkContext = z.infer<typeof LinkContext>;
 export const LinkInput = LinkContext.pick({ id: true, name: true, peerEnvironmentId: true });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { PublicCommand } from "./command.ts";
-import { ItemId, MoveId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
+import { ItemId, LinkId, MoveId, ProjectId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
+import { DroppedMessages } from "./link.ts";
 import { WorktreeSettings } from "./project.ts";
 import { ProviderInstanceId } from "./provider.ts";
 import { Digest } from "./text.ts";
@@ -62,6 +63,17 @@ export const commandResults = {
     requestId: RequestId.nullable(),
   }),
   "task.cancel": z.object({ taskId: TaskId, cancelled: z.array(TaskId) }),
+  /** `stopped`: threads that it had at work here; `unsent`: messages that the peer's store never had. */
+  "link.revoke": z.object({ linkId: LinkId, stopped: z.array(ThreadId), unsent: z.number().int().nonnegative() }),
+  "link.forget": z.object({
+    linkId: LinkId,
+    stopped: z.array(ThreadId),
+    dismissedTasks: z.array(TaskId),
+    givenUpRequests: z.number().int().nonnegative(),
+    dropped: DroppedMessages,
+  }),
+  /** `again`: messages that go out once more; `open`: requests of ours that have no answer. */
+  "link.rejoin": z.object({ linkId: LinkId, again: z.number().int().nonnegative(), open: z.array(RequestId) }),
   "task.dismiss": z.object({ taskId: TaskId }),
 } as const satisfies { readonly [type in PublicCommand["type"]]: z.ZodType };
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EnvironmentId, IncarnationId, LinkId, MoveId, RequestId, RunId, TaskId, ThreadId, TransferId } from "./ids.ts";
 import { ImportRequest } from "./import.ts";
-import { LinkPosition, LinkPositions } from "./link.ts";
+import { LinkEnding, LinkPosition, LinkPositions } from "./link.ts";
 import { Modes } from "./modes.ts";
 import { MoveOffer, MovePreflight } from "./move.ts";
 import { ProviderChoice } from "./provider.ts";
@@ -85,6 +85,8 @@ export const LinkControl = z.discriminatedUnion("type", [
     /** Your next message is here and waits, for its blob or for local trouble to end: it need not be sent again. */
     holdsNext: z.boolean(),
   }),
+  /** A person has ended this link: nothing of it is taken any more, and why. */
+  z.object({ type: z.literal("ended"), how: LinkEnding, reason: Text }),
   /** The blob of a message that waits for it: please put it (again). */
   z.object({ type: z.literal("blob_wanted"), digest: Digest }),
 ]);

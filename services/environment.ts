@@ -1,6 +1,6 @@
 import type { Command } from "../schemas/command.ts";
 import type { EnvironmentConfig } from "../schemas/config.ts";
-import type { EffectId, RunId } from "../schemas/ids.ts";
+import type { EffectId, LinkId, RunId } from "../schemas/ids.ts";
 import { refusal } from "../schemas/refusal.ts";
 import { configuredAdapters } from "./adapters.ts";
 import { backupsOf } from "./backing-up.ts";
@@ -143,6 +143,7 @@ async function compose(
       ledger.wrote(outboxLinks);
       effects.take(batch.effects, startsIn(batch));
       for (const { id, kind, status } of batch.actors) if (kind === "run" && status === "interrupted") placing.ended(id as RunId);
+      for (const { id, kind } of batch.actors) if (kind === "link") desk.linkChanged(id as LinkId);
       commits.committed(commit, batch);
     },
   });
@@ -198,7 +199,7 @@ async function compose(
     },
   });
 
-  const desk = new Desk({ given: options.linkTransport, dir, ids, settings, keys: keys.keys, ledger, clock, log, report });
+  const desk: Desk = new Desk({ given: options.linkTransport, dir, ids, settings, keys: keys.keys, ledger, clock, log, report });
   await desk.configure();
   sweepFolder(setting);
   await recover(store, dispatcher, effects);

@@ -58,6 +58,13 @@ export class Linking {
     this.#carried.set(link.id, service);
   }
 
+  /** The store says something else of a link than before: it is carried as it stands now. */
+  async reserve(linkId: LinkId): Promise<void> {
+    const link = this.#o.settings.link(linkId);
+    await this.drop(linkId);
+    if (link !== null) await this.serve(link);
+  }
+
   async drop(linkId: LinkId): Promise<void> {
     const service = this.#carried.get(linkId);
     this.#carried.delete(linkId);

@@ -24,6 +24,8 @@ export type PairingOptions = Pick<LinkingOptions, "settings" | "keys" | "clock" 
   adopt(link: LinkConfig, own: LinkBroker | null): Promise<void>;
   /** Makes a server the environment's own. */
   own(broker: LinkBroker): void;
+  /** True for a link that a person has ended. */
+  isEnded(link: LinkId): boolean;
 };
 
 const usualValidMs = 60 * 60_000;
@@ -123,7 +125,7 @@ export class Pairing {
     if (code.environmentId === this.#self.environmentId) throw new CommandRefused(ownCode);
     const linked = this.#linked(code.environmentId);
     if (linked !== null && linked.publicKey !== code.publicKey) throw new CommandRefused(otherKey);
-    if (linked !== null) return this.#result(linked.linkId, false);
+    if (linked !== null && !linked.ended) return this.#result(linked.linkId, false);
     if (this.#joining.has(code.environmentId)) throw new CommandRefused(joiningAlready);
     this.#joining.set(code.environmentId, code.invite);
     try {
@@ -172,7 +174,7 @@ export class Pairing {
     const { clock } = this.#o;
     for (let waited = 0; waited < waitMs; waited += crossedLookMs) {
       const linked = this.#linked(code.environmentId);
-      if (linked !== null) return this.#result(linked.linkId, true);
+      if (linked !== null && !linked.ended) return this.#result(linked.linkId, true);
       await new Promise<void>((resolve) => void clock.after(crossedLookMs, resolve));
     }
     throw new CommandRefused(refusal("orchestration_error", "no_answer", "the other side did not finish joining", "Join again."));
@@ -192,9 +194,10 @@ export class Pairing {
     this.#o.log.info({ linkId, name: link.name, fingerprint: this.fingerprint(joiner) }, "an environment has joined with a code");
   }
 
-  #linked(id: EnvironmentId): { linkId: LinkId; publicKey: string } | null {
+  /** What is pinned of an environment; `ended`: by a link that is none any more. */
+  #linked(id: EnvironmentId): { linkId: LinkId; publicKey: string; ended: boolean } | null {
     const link = this.#o.settings.linkTo(id);
-    return link === null ? null : { linkId: link.id, publicKey: link.peer.publicKey };
+    return link && { linkId: link.id, publicKey: link.peer.publicKey, ended: this.#o.isEnded(link.id) };
   }
 
   #result(linkId: LinkId, created: boolean): JoinResult {

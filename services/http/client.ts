@@ -1,6 +1,7 @@
 import type { BackupRequest, BackupView } from "../../schemas/backup.ts";
 import type { ClientView, PairingOffer, PairingRequest } from "../../schemas/client.ts";
-import type { ClientId } from "../../schemas/ids.ts";
+import type { ClientId, LinkId } from "../../schemas/ids.ts";
+import type { Grant } from "../../schemas/link.ts";
 import type { InviteOffer, InviteRequest, InviteView, JoinRequest, JoinResult } from "../../schemas/pairing.ts";
 import { EnvironmentClient } from "./client/environment-client.ts";
 import { SocketTransport } from "./client/socket-transport.ts";
@@ -33,6 +34,14 @@ export class LocalClient extends EnvironmentClient {
   /** Takes up another environment's code. */
   join(request: JoinRequest): Promise<JoinResult> {
     return this.post("/invites/join", request, (request.waitMs ?? 0) + linkMs);
+  }
+
+  renameLink(id: LinkId, name: string): Promise<{ linkId: LinkId; name: string; grants: Grant[] }> {
+    return this.post(`/links/${id}/rename`, { name });
+  }
+  /** What the other side may do here from now on. */
+  grantToLink(id: LinkId, grants: Grant[]): Promise<{ linkId: LinkId; name: string; grants: Grant[] }> {
+    return this.post(`/links/${id}/grants`, { grants });
   }
 
   /** Programs that were let in over the network, and where they come in. */

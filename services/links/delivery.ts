@@ -1,10 +1,11 @@
 import type { IncarnationId } from "../../schemas/ids.ts";
 import type { LinkPosition } from "../../schemas/link.ts";
-import { LinkControl } from "../../schemas/wire.ts";
+import type { LinkControl } from "../../schemas/wire.ts";
 import type { LinkChannel, TransportState } from "../runtime/ports/link-transport.ts";
+import { EndedLink } from "./ended-link.ts";
 import { Exchange, type Standing } from "./exchange.ts";
 import { Incoming } from "./incoming.ts";
-import type { LinkSide } from "./link-side.ts";
+import { type LinkSide, readControl } from "./link-side.ts";
 import { Outgoing } from "./outgoing.ts";
 import { Receipts } from "./receipts.ts";
 import type { LinkStatistics } from "./statistics.ts";
@@ -21,6 +22,7 @@ export class LinkDelivery {
   readonly #incoming: Incoming;
   readonly #exchange: Exchange;
   readonly #receipts: Receipts;
+  readonly #ended: EndedLink;
   #stopConsuming: (() => Promise<void>) | null = null;
   #told: TransportState["state"] | null = null;
   #telling: Promise<void> = Promise.resolve();
@@ -30,6 +32,7 @@ export class LinkDelivery {
     this.#side = side;
     this.#outgoing = new Outgoing(side);
     this.#receipts = new Receipts(side);
+    this.#ended = new EndedLink(side);
     this.#exchange = new Exchange(side, () => this.#standing());
     this.#incoming = new Incoming(side, {
       receiptOwed: () => {
@@ -48,7 +51,6 @@ export class LinkDelivery {
   }
 
   async start(): Promise<void> {
-    if (this.#side.statistics.revoked) return;
     this.#stopConsuming = await this.#side.transport.consume(this.#side.in, (batch) => this.#take(batch));
   }
 
@@ -64,6 +66,8 @@ export class LinkDelivery {
       return;
     }
     this.#refresh();
+    // A link that was ended is heard all the same, so that its peer can be told.
+    if (statistics.revoked) this.#ended.takeBack();
     if (statistics.revoked || this.#stopped) return;
     this.#tell("connecting", null);
     this.#exchange.open();
@@ -101,6 +105,7 @@ export class LinkDelivery {
   }
 
   async #take(batch: Uint8Array[]): Promise<void> {
+    if (this.#side.statistics.revoked) return this.#ended.turnAway(batch);
     const controls: LinkControl[] = [];
     let offered = 0;
     for (const sealed of batch) {
@@ -114,6 +119,8 @@ export class LinkDelivery {
     }
     // Both are commits: one may take them together.
     await Promise.all([this.#incoming.apply(), this.#takeReceipts(controls)]);
+    const ended = controls.find((control) => control.type === "ended");
+    if (ended !== undefined) this.#endedByPeer(ended);
     for (const control of controls) if (control.type === "blob_wanted") this.#outgoing.blobWanted(control.digest);
     for (const positions of this.#lastPositions(controls)) await this.#takePositions(positions);
     this.#receipts.send();
@@ -134,11 +141,20 @@ export class LinkDelivery {
         numbered += 1;
         continue;
       }
-      const control = parseControl(message.body);
+      const control = readControl(message.body);
       if (control === null) this.#side.statistics.refused.unusable += 1;
       else if (control.type !== "receipt" || this.#knows(message.head.incarnation)) controls.push(control);
     }
     return numbered;
+  }
+
+  /** The peer takes nothing any more: what is here stays here, visibly, and it is asked again when this process starts anew. */
+  #endedByPeer({ how, reason }: Extract<LinkControl, { type: "ended" }>): void {
+    const { statistics } = this.#side;
+    statistics.endedByPeer = { how, reason };
+    this.#outgoing.shut();
+    this.#exchange.shut();
+    this.#tell("lost", `the other side has ${how} this link: ${reason}`);
   }
 
   /** A receipt speaks for the store that gave it: one of a copy, or of what the peer was before, is not the peer's. */
@@ -270,13 +286,4 @@ export class LinkDelivery {
 function isBehind(received: LinkPosition | null, sent: LinkPosition): boolean {
   if (received === null || sent.epoch > received.epoch) return sent.number > 0;
   return sent.epoch === received.epoch && sent.number > received.number;
-}
-
-function parseControl(body: Buffer): LinkControl | null {
-  try {
-    const control = LinkControl.safeParse(JSON.parse(body.toString()));
-    return control.success ? control.data : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,5 @@
 import type { IncarnationId, LinkId } from "../../schemas/ids.ts";
-import type { LinkControl } from "../../schemas/wire.ts";
+import { LinkControl } from "../../schemas/wire.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { LinkLedger } from "../runtime/ports/link-ledger.ts";
 import type { LinkChannel, LinkTransport } from "../runtime/ports/link-transport.ts";
@@ -52,5 +52,15 @@ export async function sendControl(side: LinkSide, control: LinkControl): Promise
   } catch (error) {
     side.log.debug({ linkId: side.linkId, type: control.type, error: String(error) }, "control message not sent");
     return false;
+  }
+}
+
+/** An unnumbered message; null for one of a kind that is not known here. */
+export function readControl(body: Buffer): LinkControl | null {
+  try {
+    const control = LinkControl.safeParse(JSON.parse(body.toString()));
+    return control.success ? control.data : null;
+  } catch {
+    return null;
   }
 }

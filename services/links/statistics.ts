@@ -1,3 +1,4 @@
+import type { LinkEnding } from "../../schemas/link.ts";
 import type { PublishFailure } from "../runtime/ports/link-transport.ts";
 
 /** What `link show` tells of a link. Counts are of this process's life; times are milliseconds since 1970. */
@@ -7,6 +8,8 @@ export type LinkStatistics = {
   answered: boolean;
   diverged: boolean;
   revoked: boolean;
+  /** The peer has said that a person there has ended the link. */
+  endedByPeer: { how: LinkEnding; reason: string } | null;
   /** Numbered messages handed to the fabric, the repeats among them, and those that wait in the store for a receipt. */
   sent: number;
   repeated: number;
@@ -32,6 +35,7 @@ export function noStatistics(): LinkStatistics {
     answered: false,
     diverged: false,
     revoked: false,
+    endedByPeer: null,
     sent: 0,
     repeated: 0,
     backlog: 0,

@@ -1,11 +1,11 @@
 import type { Caller } from "../../schemas/command.ts";
-import type { EnvironmentId } from "../../schemas/ids.ts";
-import type { GrantKind } from "../../schemas/link.ts";
+import type { EnvironmentId, LinkId } from "../../schemas/ids.ts";
+import type { GrantKind, Link, LinkConfig } from "../../schemas/link.ts";
 import { broadestModes, escalation, type Modes, narrower } from "../../schemas/modes.ts";
 import type { AppThread, LinkOrigin } from "../../schemas/thread.ts";
 import { needThread, type PlanContext } from "./plan.ts";
 import { refuse } from "./refused.ts";
-import { runFrom } from "./typed-actors.ts";
+import { linkFrom, runFrom } from "./typed-actors.ts";
 
 export type ModeWish = { runtimeMode?: Modes["runtimeMode"] | undefined; interactionMode?: Modes["interactionMode"] | undefined };
 
@@ -55,10 +55,21 @@ export function settleModes(wish: ModeWish, unasked: Modes, cap: Modes): Modes {
   return modes;
 }
 
+export function needLink(context: PlanContext, id: LinkId): Link {
+  const link = linkFrom(context.overlay, id);
+  if (link === null) refuse("invalid_request", "unknown_link", `there is no link ${id} here`, "See: ropewalk link list");
+  return link;
+}
+
+/** A link as it is configured, for as long as nobody has ended it; null otherwise. */
+export function liveLink(context: Pick<PlanContext, "overlay" | "settings">, id: LinkId): LinkConfig | null {
+  return linkFrom(context.overlay, id)?.status === "revoked" ? null : context.settings.link(id);
+}
+
 /** The grant of the calling link; refused where the link has none of that kind. */
 export function needGrant(context: PlanContext, kind: GrantKind | null) {
   const { caller } = context;
-  const link = caller.kind === "link" ? context.settings.link(caller.linkId) : null;
+  const link = caller.kind === "link" ? liveLink(context, caller.linkId) : null;
   const grant = link?.grants.find((g) => g.kind === kind);
   if (grant === undefined)
     refuse(

@@ -30,6 +30,9 @@ export const commandAccess: { readonly [type in PublicCommand["type"]]: AccessKi
   "task.spawn": "starts_threads",
   "task.cancel": "writes",
   "task.dismiss": "writes",
+  "link.revoke": "writes_environment",
+  "link.forget": "writes_environment",
+  "link.rejoin": "writes_environment",
 };
 
 /** Why a caller may not do this kind of thing at all, whatever its target; null when it may. */

@@ -26,7 +26,8 @@ export class RuntimeLinkLedger implements LinkLedger {
 
   state(linkId: LinkId): LinkLedgerState {
     const row = this.#store.link(linkId) ?? newLinkRow(linkId, this.#store.incarnation);
-    const status = linkFrom(this.#store, linkId)?.status;
+    const link = linkFrom(this.#store, linkId);
+    const status = link?.status;
     return {
       incarnation: this.#store.incarnation,
       sent: row.sent,
@@ -36,6 +37,7 @@ export class RuntimeLinkLedger implements LinkLedger {
       peerIncarnation: row.peerIncarnation,
       diverged: status === "diverged",
       revoked: status === "revoked",
+      ended: status === "revoked" ? (link?.ended ?? { how: "revoked", reason: "revoked" }) : null,
     };
   }
 

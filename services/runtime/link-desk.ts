@@ -1,3 +1,5 @@
+import type { LinkId } from "../../schemas/ids.ts";
+import type { Grant, LinkConfig } from "../../schemas/link.ts";
 import type { InviteOffer, InviteRequest, InviteView, JoinRequest, JoinResult } from "../../schemas/pairing.ts";
 
 /**
@@ -11,4 +13,7 @@ export interface LinkDesk {
   invites(): InviteView[];
   /** Takes up another environment's code. Safe to repeat. */
   join(request: JoinRequest): Promise<JoinResult>;
+  rename(link: LinkId, name: string): Promise<LinkConfig>;
+  /** What the peer may do here from now on. */
+  grant(link: LinkId, grants: Grant[]): Promise<LinkConfig>;
 }

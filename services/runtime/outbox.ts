@@ -8,6 +8,7 @@ import { digestOrigin } from "./ports/link-ledger.ts";
 import type { LinkRow } from "./ports/store.ts";
 import { refuse } from "./refused.ts";
 import type { Settings } from "./settings.ts";
+import { linkFrom } from "./typed-actors.ts";
 import type { Outgoing } from "./unit-of-work.ts";
 
 const neverHeldBack: ReadonlySet<LinkRequest["kind"]> = new Set(["task.cancel", "thread.move", "move.abort"]);
@@ -28,6 +29,22 @@ export function newLinkRow(linkId: LinkId, incarnation: IncarnationId): LinkRow 
 }
 
 /**
+ * Begins a new epoch of a link's direction: all that the peer has not confirmed goes out again in it, in its order and under
+ * its ids. Returns where the direction stands then; the caller keeps it.
+ */
+export function sendAgain(context: { overlay: Overlay }, row: LinkRow, epoch: number): Pick<LinkRow, "sent" | "receipted"> {
+  const start = { epoch, number: 0, digest: digestOrigin };
+  let sent = start;
+  for (const message of context.overlay.store.outbox(row.linkId, row.receipted, Number.MAX_SAFE_INTEGER)) {
+    sent = { epoch, number: sent.number + 1, digest: nextLinkDigest(sent.digest, contentDigest(message.body)) };
+    const { commit: _commit, ...rest } = message;
+    context.overlay.addOutbox({ ...rest, ...sent, linkId: row.linkId });
+  }
+  context.overlay.addReceipted(row.linkId, row.sent);
+  return { sent, receipted: start };
+}
+
+/**
  * Writes messages to other environments in the commit that caused them: numbered, digested, kept as plain content until
  * the peer's store has them (links.md, invariants 1, 2, 4).
  */
@@ -43,7 +60,7 @@ export class Outbox implements Outgoing {
   notice(emission: Extract<Emission, { type: "link.notice" }>): void {
     const { notice } = emission;
     // A person took the link away: nobody is there to be told, and the run that ends here must end all the same.
-    if (this.#settings.linkTo(emission.to) === null) return;
+    if (this.#live(emission.to) === null) return;
     if (notice.kind === "task.started") {
       this.write(emission.to, { type: "notice", notice });
       return;
@@ -54,7 +71,7 @@ export class Outbox implements Outgoing {
 
   request(emission: Extract<Emission, { type: "link.request" }>): void {
     // The link was taken away: nobody can be asked, and what is stopped here is stopped all the same.
-    if (this.#settings.linkTo(emission.to) === null) return;
+    if (this.#live(emission.to) === null) return;
     this.ask(emission.to, emission.requestId, emission.request, subjectOf(emission.request));
   }
 
@@ -93,11 +110,17 @@ export class Outbox implements Outgoing {
     return Buffer.byteLength(text);
   }
 
+  /** The link to a peer, unless a person has ended it. */
+  #live(environmentId: EnvironmentId): LinkId | null {
+    const id = this.#settings.linkTo(environmentId)?.id ?? null;
+    return id === null || linkFrom(this.#overlay, id)?.status === "revoked" ? null : id;
+  }
+
   #linkTo(environmentId: EnvironmentId): LinkId {
-    const link = this.#settings.linkTo(environmentId);
+    const link = this.#live(environmentId);
     if (link === null)
       refuse("capability_denied", "no_link", `there is no link to ${environmentId}`, "List links with: ropewalk link list");
-    return link.id;
+    return link;
   }
 }
 

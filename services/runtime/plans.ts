@@ -1,8 +1,10 @@
 import type { CommandType } from "../../schemas/command.ts";
 import { effectsClosed, effectsStarted } from "./commands/effects.ts";
+import { forgetLink, revokeLink } from "./commands/link-end.ts";
 import { importOverLink, importThreadTo } from "./commands/link-import.ts";
 import { peerPositions } from "./commands/link-positions.ts";
 import { receiveOverLink } from "./commands/link-receive.ts";
+import { rejoinLink } from "./commands/link-rejoin.ts";
 import { configureLink, linkDiverged, linkReceipt, linkTransportState } from "./commands/link-state.ts";
 import { departMove, moveUnfit } from "./commands/move-depart.ts";
 import { addProject } from "./commands/project-add.ts";
@@ -62,6 +64,9 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "task.spawn": spawnTask,
   "task.cancel": cancelTaskByCommand,
   "task.dismiss": dismissTask,
+  "link.revoke": revokeLink,
+  "link.forget": forgetLink,
+  "link.rejoin": rejoinLink,
   "run.claim": claimForRun,
   "run.prepared": runPrepared,
   "run.unprepared": runUnprepared,

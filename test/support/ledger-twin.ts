@@ -37,6 +37,7 @@ export class LedgerTwin implements LinkLedger {
         peerIncarnation: null,
         diverged: false,
         revoked: false,
+        ended: null,
         outbox: [],
         applied: [],
         reports: [],

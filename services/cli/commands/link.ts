@@ -1,14 +1,14 @@
 import { Command } from "commander";
-import type { LocalClient } from "../../http/client.ts";
 import type { LinkView } from "../../runtime/environment-api.ts";
 import { grantWords } from "../grants.ts";
-import { resolve } from "../references.ts";
+import { linkId } from "../link-reference.ts";
 import { online } from "../session.ts";
 import { facts, table } from "../table.ts";
 import { oneLine, style } from "../terminal.ts";
 import { ago } from "../time.ts";
 import { counted, linkWords } from "../words.ts";
 import { addPairing } from "./link-pairing.ts";
+import { addTrust } from "./link-trust.ts";
 
 export function linkCommand(): Command {
   const command = new Command("link").description("other environments that this one works with");
@@ -46,12 +46,8 @@ export function linkCommand(): Command {
       }),
     );
   addPairing(command);
+  addTrust(command);
   return command;
-}
-
-async function linkId(client: LocalClient, ref: string) {
-  const named = (await client.links()).links.find((l) => l.name === ref);
-  return named?.id ?? resolve(client, "link", ref);
 }
 
 const waiting = (link: LinkView) =>
@@ -72,13 +68,14 @@ function told(link: LinkView): string {
     ["received", link.received === null ? "nothing yet" : position(link.received)],
     ["waiting", waiting(link)],
     ["seen", link.lastSeenAt === null ? "never" : ago(link.lastSeenAt)],
+    link.ended == null ? null : [style("yellow", "ended"), `${link.ended.how}, ${ago(link.ended.at)}: ${oneLine(link.ended.reason)}`],
     link.divergence === null ? null : [style("yellow", "disagree"), oneLine(link.divergence.reason)],
   ]);
   const requests = link.openRequests.map((r) => `  ${r.requestId}  ${r.kind}  ${r.subject}`);
   const kept = link.keptMessages.map((m) => `  ${m.number} (epoch ${m.epoch}): ${oneLine(m.reason)}`);
   return [
     lines,
-    ...(requests.length > 0 ? ["", "open requests", ...requests] : []),
+    ...(requests.length > 0 ? ["", link.status === "revoked" ? "requests whose outcome is unknown" : "open requests", ...requests] : []),
     ...(kept.length > 0 ? ["", "messages that could not be used", ...kept] : []),
   ].join("\n");
 }

@@ -1,5 +1,8 @@
 import { z } from "zod";
+import { LinkId } from "../../../schemas/ids.ts";
+import { Grant, type LinkConfig } from "../../../schemas/link.ts";
 import { InviteOffer, InviteRequest, InviteView, JoinRequest, JoinResult } from "../../../schemas/pairing.ts";
+import { Title } from "../../../schemas/text.ts";
 import type { LinkDesk } from "../../runtime/link-desk.ts";
 import { readJson } from "../body.ts";
 import { parsed } from "../input.ts";
@@ -45,5 +48,38 @@ export function linkDeskRoutes(desk: LinkDesk): Route[] {
       answer: { kind: "json", schema: JoinResult },
       handle: async ({ request }) => desk.join(await read(JoinRequest, request)),
     }),
+    route({
+      method: "POST",
+      path: "/links/:id/rename",
+      name: "renameLink",
+      about,
+      summary: "Calls a link otherwise, on this side. On the unix socket only.",
+      access,
+      params: { id: LinkId },
+      body: z.strictObject({ name: Title.min(1) }),
+      answer: { kind: "json", schema: Changed },
+      async handle({ params: { id }, request }) {
+        const { name } = await read(z.strictObject({ name: Title.min(1) }), request);
+        return told(await desk.rename(id, name));
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/links/:id/grants",
+      name: "grantToLink",
+      about,
+      summary: "What the other side may do here from now on: these grants and no others. On the unix socket only.",
+      access,
+      params: { id: LinkId },
+      body: z.strictObject({ grants: z.array(Grant).max(20) }),
+      answer: { kind: "json", schema: Changed },
+      async handle({ params: { id }, request }) {
+        const { grants } = await read(z.strictObject({ grants: z.array(Grant).max(20) }), request);
+        return told(await desk.grant(id, grants));
+      },
+    }),
   ];
 }
+
+const Changed = z.object({ linkId: LinkId, name: Title, grants: z.array(Grant) });
+const told = ({ id, name, grants }: LinkConfig): z.input<typeof Changed> => ({ linkId: id, name, grants });

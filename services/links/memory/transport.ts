@@ -141,7 +141,8 @@ export function createMemoryFabric(options: MemoryFabricOptions): MemoryFabric {
       },
       async forget(channel) {
         if (!connected()) throw new PublishError("disconnected", "the memory fabric is cut off");
-        queues.delete(keyOf(channel));
+        const queue = queueOf(channel);
+        Object.assign(queue, { messages: [], late: [], bytes: 0 });
       },
       async close() {
         self.closed = true;

@@ -45,7 +45,8 @@ function disagreement(row: LinkRow, theirs: LinkPositions): string | null {
 function lost(known: { receipted: LinkPosition; received: LinkPosition | null }, theirs: LinkPositions): string | null {
   if (known.receipted.number > 0 && (theirs.received === null || beyond(known.receipted, theirs.received)))
     return "the peer no longer has what it had confirmed";
-  if (known.received !== null && beyond(known.received, theirs.sent))
+  // At 0 nothing was received yet: the epoch is one that is only expected, after a rejoin.
+  if (known.received !== null && known.received.number > 0 && beyond(known.received, theirs.sent))
     return "the peer no longer remembers sending what was received from it";
   return null;
 }

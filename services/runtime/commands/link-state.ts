@@ -1,14 +1,18 @@
+import type { EnvironmentId, LinkId } from "../../../schemas/ids.ts";
 import type { LinkPosition, LinkPositions } from "../../../schemas/link.ts";
-import { contentDigest, nextLinkDigest } from "../link-digest.ts";
-import { newLinkRow } from "../outbox.ts";
+import { LinkBody } from "../../../schemas/wire.ts";
+import { newLinkRow, sendAgain } from "../outbox.ts";
 import type { Plan, PlanContext } from "../plan.ts";
 import { digestOrigin } from "../ports/link-ledger.ts";
 import type { LinkRow } from "../ports/store.ts";
-import { linkFrom } from "../typed-actors.ts";
+import { asLink, linkFrom } from "../typed-actors.ts";
 
 /** A configured link as an actor, made once; its direction belongs to this incarnation of the store. */
 export const configureLink: Plan<"link.configure"> = (command, context) => {
-  if (linkFrom(context.overlay, command.linkId) === null)
+  const link = linkFrom(context.overlay, command.linkId);
+  if (link !== null && link.name !== command.name)
+    context.uow.tell({ to: command.linkId, event: { type: "link.renamed", name: command.name } });
+  if (link === null)
     context.uow.create(command.linkId, {
       type: "link.created",
       input: { id: command.linkId, name: command.name, peerEnvironmentId: command.peerEnvironmentId },
@@ -17,8 +21,25 @@ export const configureLink: Plan<"link.configure"> = (command, context) => {
   const { incarnation } = context.overlay.store;
   if (row === null) context.overlay.putLink(newLinkRow(command.linkId, incarnation));
   else if (row.incarnation !== incarnation) beginEpoch(context, row);
+  if (link === null) takeOver(context, command.linkId, command.peerEnvironmentId);
   return {};
 };
+
+/**
+ * Paired again: what an earlier, revoked link to the same environment had not sent goes out on this one, in its order and
+ * under its ids. The pinned key says that it is the same environment, and a person has paired them.
+ */
+function takeOver(context: PlanContext, linkId: LinkId, peer: EnvironmentId): void {
+  if (context.settings.linkTo(peer)?.id !== linkId) return;
+  for (const earlier of context.overlay.actorsBy({ kind: "link", peer }).map(asLink)) {
+    const row = earlier.status === "revoked" ? context.overlay.link(earlier.id) : null;
+    if (row === null) continue;
+    for (const message of context.overlay.store.outbox(row.linkId, row.receipted, Number.MAX_SAFE_INTEGER))
+      context.outbox.write(peer, LinkBody.parse(JSON.parse(message.body)));
+    context.overlay.putLink({ ...row, receipted: row.sent });
+    context.overlay.addReceipted(row.linkId, row.sent);
+  }
+}
 
 /**
  * This store was found to be a copy: its direction begins a new epoch, in which everything goes out again that the peer
@@ -26,17 +47,9 @@ export const configureLink: Plan<"link.configure"> = (command, context) => {
  * A copy of a copy that the peer never heard of tells of the first: that is the one that the peer knows.
  */
 function beginEpoch(context: PlanContext, row: LinkRow): void {
-  const unconfirmed = context.overlay.store.outbox(row.linkId, row.receipted, Number.MAX_SAFE_INTEGER);
-  const start = { epoch: row.sent.epoch + 1, number: 0, digest: digestOrigin };
-  let sent = start;
-  for (const message of unconfirmed) {
-    sent = { epoch: start.epoch, number: sent.number + 1, digest: nextLinkDigest(sent.digest, contentDigest(message.body)) };
-    const { commit: _commit, ...rest } = message;
-    context.overlay.addOutbox({ ...rest, ...sent, linkId: row.linkId });
-  }
-  context.overlay.addReceipted(row.linkId, row.sent);
+  const begun = sendAgain(context, row, row.sent.epoch + 1);
   const previous = row.previous ?? { incarnation: row.incarnation, sent: row.sent, received: row.received };
-  context.overlay.putLink({ ...row, incarnation: context.overlay.store.incarnation, sent, receipted: start, previous });
+  context.overlay.putLink({ ...row, ...begun, incarnation: context.overlay.store.incarnation, previous });
 }
 
 export const linkTransportState: Plan<"link.state"> = (command, context) => {

@@ -1,4 +1,5 @@
 import { narrower } from "../../../schemas/modes.ts";
+import { liveLink } from "../access.ts";
 import type { Plan } from "../plan.ts";
 import { openTransfersTo, runsOf, taskFrom, threadFrom } from "../typed-actors.ts";
 import { queueRun } from "./thread-send.ts";
@@ -11,6 +12,8 @@ import { queueRun } from "./thread-send.ts";
 export const wakeThread: Plan<"thread.wake"> = (command, context) => {
   const thread = threadFrom(context.overlay, command.threadId);
   if (thread === null || thread.status !== "idle" || thread.queue.length > 0) return { started: false };
+  // Nobody has asked for it any more.
+  if (thread.linkOrigin !== null && liveLink(context, thread.linkOrigin.linkId) === null) return { started: false };
   const results = openTransfersTo(context.overlay, thread.id).filter(
     (t) =>
       t.type === "subagent_result" && t.claim === null && t.taskId !== null && taskFrom(context.overlay, t.taskId)?.spawnedBy === "agent",

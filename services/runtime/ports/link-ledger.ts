@@ -1,5 +1,5 @@
 import type { IncarnationId, LinkId, RequestId } from "../../../schemas/ids.ts";
-import type { LinkPosition, LinkPositions } from "../../../schemas/link.ts";
+import type { LinkEnding, LinkPosition, LinkPositions } from "../../../schemas/link.ts";
 import type { LinkBody } from "../../../schemas/wire.ts";
 
 /** An outgoing message as its commit wrote it. `body` is the plain text that is digested, sealed and sent, byte for byte. */
@@ -27,6 +27,8 @@ export type LinkLedgerState = {
   peerIncarnation: IncarnationId | null;
   diverged: boolean;
   revoked: boolean;
+  /** What the peer is told once a person has ended the link. */
+  ended: { how: LinkEnding; reason: string } | null;
 };
 
 /** What both stores were known to have at some moment: ours of theirs, theirs of ours. */

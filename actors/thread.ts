@@ -141,6 +141,7 @@ export const threadMachine = setup({
       if (event.wake) enqueue.emit({ type: "effect", request: { kind: "thread.wake", policy: "repeatable", threadId: context.id } });
       if (context.moving != null) enqueue.emit({ type: "tell", to: context.moving, event: { type: "move.thread_rested" } });
     }),
+    adopt: assign({ linkOrigin: null }),
     rename: assign(({ event }) => (event.type === "thread.renamed" ? { title: event.title } : {})),
     rollBack: enqueueActions(({ event, enqueue }) => {
       if (event.type !== "thread.rolled_back") return;
@@ -250,6 +251,7 @@ export const threadMachine = setup({
         "thread.task_attached": { actions: "attachTask" },
         "thread.result_arrived": [{ guard: "isNews", actions: "takeNews" }, {}],
         "thread.renamed": { actions: "rename" },
+        "thread.adopted": { actions: "adopt" },
         "thread.modes_set": { actions: "setModes" },
         "thread.marked": { actions: "mark" },
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
@@ -283,6 +285,7 @@ export const threadMachine = setup({
         // It is told when the thread falls idle, or by the next run: whichever is first.
         "thread.result_arrived": {},
         "thread.renamed": { actions: "rename" },
+        "thread.adopted": { actions: "adopt" },
         "thread.modes_set": { actions: "setModes" },
         "thread.marked": { actions: "mark" },
         "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],

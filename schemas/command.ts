@@ -159,6 +159,8 @@ export const PublicCommand = z.discriminatedUnion("type", [
     discardWork: z.boolean().optional(),
     stop: z.boolean().optional(),
   }),
+  /** A person takes over what a link has started: the link may change it no more. */
+  z.strictObject({ type: z.literal("thread.adopt"), threadId: ThreadId }),
   z.strictObject({ type: z.literal("run.answer"), runId: RunId, requestId: Text.min(1), answer: Text.min(1).max(limits.messageChars) }),
   z.strictObject({
     type: z.literal("task.spawn"),

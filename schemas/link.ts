@@ -3,12 +3,20 @@ import { EnvironmentId, IncarnationId, LinkId } from "./ids.ts";
 import { Modes } from "./modes.ts";
 import { Digest, Text, Timestamp, Title } from "./text.ts";
 
-/** What a peer may do here: a closed set, each with its cap on modes (links.md, grants). */
+const starting = {
+  maxModes: Modes,
+  /** Threads of the link that may be at work here at one time; without: any number. */
+  maxOpen: z.number().int().positive().optional(),
+  /** How deep subagents may be nested, counted from the root of their tree; without: as deep as any. */
+  maxDepth: z.number().int().positive().optional(),
+};
+
+/** What a peer may do here: a closed set, each with its cap on modes and its budgets (links.md, grants). */
 export const Grant = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("threadImport"), maxModes: Modes }),
-  z.object({ kind: z.literal("spawn"), maxModes: Modes }),
+  z.object({ kind: z.literal("threadImport"), ...starting }),
+  z.object({ kind: z.literal("spawn"), ...starting }),
   z.object({ kind: z.literal("read") }),
-  z.object({ kind: z.literal("move"), maxModes: Modes }),
+  z.object({ kind: z.literal("move"), ...starting }),
 ]);
 export type Grant = z.infer<typeof Grant>;
 export type GrantKind = Grant["kind"];

@@ -5,6 +5,7 @@ import { DroppedMessages } from "./link.ts";
 import { WorktreeSettings } from "./project.ts";
 import { ProviderInstanceId } from "./provider.ts";
 import { Digest } from "./text.ts";
+import { LinkOrigin } from "./thread.ts";
 
 const started = z.object({ threadId: ThreadId, runId: RunId, ordinal: z.number().int().positive(), messageItemId: ItemId });
 const ofThread = z.object({ threadId: ThreadId });
@@ -55,6 +56,7 @@ export const commandResults = {
     cancelledTasks: z.array(TaskId),
     already: z.boolean(),
   }),
+  "thread.adopt": z.object({ threadId: ThreadId, from: LinkOrigin }),
   "run.answer": z.object({ runId: RunId }),
   "task.spawn": z.object({
     taskId: TaskId,

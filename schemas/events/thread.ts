@@ -37,6 +37,8 @@ export const ThreadEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.task_attached"), byAgent: z.boolean(), ...stamp }),
   /** A child's result waits to be told. */
   z.object({ type: z.literal("thread.result_arrived"), transferId: TransferId, wake: z.boolean(), ...stamp }),
+  /** A person took it over from the link that had started it. */
+  z.object({ type: z.literal("thread.adopted"), ...stamp }),
   z.object({ type: z.literal("thread.renamed"), title: Title, ...stamp }),
   z.object({ type: z.literal("thread.modes_set"), modes: Modes, ...stamp }),
   z.object({ type: z.literal("thread.marked"), mark: ThreadMark, ...stamp }),

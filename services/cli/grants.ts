@@ -4,7 +4,7 @@ import type { Modes } from "../../schemas/modes.ts";
 import { badInput } from "./failure.ts";
 import { type ModeOptions, modesOf, withModeOptions } from "./modes.ts";
 
-export type GrantOptions = ModeOptions & { grant?: GrantKind[] };
+export type GrantOptions = ModeOptions & { grant?: GrantKind[]; maxOpen?: number; maxDepth?: number };
 
 // Spelled out here, since the schemas are a third of what a command would load.
 const kinds: Readonly<Record<GrantKind, true>> = { threadImport: true, spawn: true, read: true, move: true };
@@ -18,13 +18,17 @@ export function withGrantOptions(command: Command): Command {
     "--grant <kinds>",
     `what the other side may do here, with commas: ${named}, or none (${usual.join(", ")})`,
   ).argParser(grantKinds);
-  return withModeOptions(command.addOption(grant));
+  const open = new Option("--max-open <count>", "how many threads it may have at work here at one time (any number)").argParser(budget);
+  const depth = new Option("--max-depth <count>", "how deep its subagents may be nested here (as deep as any)").argParser(budget);
+  return withModeOptions(command.addOption(grant)).addOption(open).addOption(depth);
 }
 
 /** The grants that were typed; what was not is as usual. */
 export function grantsOf(options: GrantOptions): Grant[] {
+  const { maxOpen, maxDepth } = options;
+  const bounds = { ...(maxOpen !== undefined && { maxOpen }), ...(maxDepth !== undefined && { maxDepth }) };
   const maxModes = { ...usualModes, ...modesOf(options) };
-  return (options.grant ?? usual).map((kind) => (kind === "read" ? { kind } : { kind, maxModes }));
+  return (options.grant ?? usual).map((kind) => (kind === "read" ? { kind } : { kind, maxModes, ...bounds }));
 }
 
 export const grantWords = (grants: readonly Grant[]): string =>
@@ -32,7 +36,15 @@ export const grantWords = (grants: readonly Grant[]): string =>
     ? "nothing"
     : grants.map((grant) => ("maxModes" in grant ? `${grant.kind} (${modes(grant)})` : grant.kind)).join(", ");
 
-const modes = ({ maxModes }: Extract<Grant, { maxModes: Modes }>) => `at most ${maxModes.runtimeMode}, ${maxModes.interactionMode}`;
+function modes({ maxModes, maxOpen, maxDepth }: Extract<Grant, { maxModes: Modes }>): string {
+  const bounds = [maxOpen === undefined ? [] : [`${maxOpen} at work`], maxDepth === undefined ? [] : [`${maxDepth} deep`]].flat();
+  return ["at most", [maxModes.runtimeMode, maxModes.interactionMode, ...bounds].join(", ")].join(" ");
+}
+
+function budget(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw badInput("budget", `"${text}" is no number from 1 on`, "Leave the option out for no bound.");
+}
 
 function grantKinds(text: string): GrantKind[] {
   if (text.trim() === "none") return [];

@@ -26,6 +26,7 @@ export const commandAccess: { readonly [type in PublicCommand["type"]]: AccessKi
   "thread.redo": "writes_threads",
   "thread.delete": "writes",
   "thread.purge": "writes_environment",
+  "thread.adopt": "writes_environment",
   "run.answer": "writes_threads",
   "task.spawn": "starts_threads",
   "task.cancel": "writes",

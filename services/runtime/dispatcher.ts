@@ -8,6 +8,7 @@ import { CommandQueue, type Waiting } from "./command-queue.ts";
 import { payloadDigest } from "./digest.ts";
 import type { Facts } from "./facts.ts";
 import { HotActors } from "./hot-actors.ts";
+import { holdLinkFence } from "./link-fence.ts";
 import { Outbox } from "./outbox.ts";
 import { Overlay } from "./overlay.ts";
 import { overlayStore } from "./overlay-store.ts";
@@ -285,7 +286,9 @@ export class Dispatcher {
     try {
       const plan = plans[waiting.command.type] as Plan<typeof waiting.command.type>;
       const { caller, facts, id: commandId } = waiting;
-      const result = plan(waiting.command as never, { uow, overlay, outbox, settings, scratch, caller, commandId, facts });
+      const context = { uow, overlay, outbox, settings, scratch, caller, commandId, facts };
+      holdLinkFence(waiting.command.type, context);
+      const result = plan(waiting.command as never, context);
       return { ok: true, commandId, commit: this.#o.store.lastCommit + 1, result, repeated: false };
     } catch (error) {
       if (error instanceof Refused) return refused(waiting.id, error.refusal);

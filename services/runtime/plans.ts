@@ -16,6 +16,7 @@ import { claimForRun, runPlaced, runPrepared, runUnprepared } from "./commands/r
 import { requestClosed, requestOpened, runAccepted, runItems } from "./commands/run-progress.ts";
 import { cancelTaskByCommand, dismissTask } from "./commands/task-end.ts";
 import { spawnTask } from "./commands/task-spawn.ts";
+import { adoptThread } from "./commands/thread-adopt.ts";
 import { createThread } from "./commands/thread-create.ts";
 import { deleteThread } from "./commands/thread-delete.ts";
 import { markThread, renameThread, setThreadModes } from "./commands/thread-edit.ts";
@@ -60,6 +61,7 @@ export const plans: { [T in CommandType]: Plan<T> } = {
   "thread.purge": purgeThread,
   "thread.emptied": threadEmptied,
   "thread.text_purged": textPurged,
+  "thread.adopt": adoptThread,
   "run.answer": answerRequest,
   "task.spawn": spawnTask,
   "task.cancel": cancelTaskByCommand,

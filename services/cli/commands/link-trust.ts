@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { badInput } from "../failure.ts";
 import { type GrantOptions, grantsOf, grantWords, withGrantOptions } from "../grants.ts";
 import { linkId } from "../link-reference.ts";
+import { resolve } from "../references.ts";
 import { online } from "../session.ts";
 import { oneLine } from "../terminal.ts";
 import { counted } from "../words.ts";
@@ -83,6 +84,17 @@ export function addTrust(link: Command): void {
             `never sent: ${counted(dropped.requests, "request")}, ${counted(dropped.answers, "answer")}, ${counted(dropped.notices, "result or notice")}`,
           ].join("\n"),
         );
+        return undefined;
+      }),
+    );
+  link
+    .command("adopt")
+    .description("take over a thread that a link has started: the link may change it no more")
+    .argument("<thread>", "id, a unique beginning of it, or @last")
+    .action(
+      online(async (shell, client, { args: [ref] }) => {
+        const { result, commit } = await client.command({ type: "thread.adopt", threadId: await resolve(client, "thread", ref) });
+        shell.answer({ commit, ...result }, () => `${result.threadId} is this environment's own now`);
         return undefined;
       }),
     );

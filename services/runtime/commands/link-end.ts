@@ -72,7 +72,8 @@ function dismissTasks(context: PlanContext, peer: EnvironmentId, reason: string)
 }
 
 function giveUpRequests(context: PlanContext, peer: EnvironmentId, message: string): number {
-  const open = context.overlay.store.openRequests(peer);
+  // A thread that was on its way may live there: that it does not is never taken from a person's word (contract §6).
+  const open = context.overlay.store.openRequests(peer).filter(({ kind }) => kind !== "thread.move" && kind !== "move.abort");
   const answer = { ok: false as const, refusal: refusal("orchestration_error", "peer_gone", message, "Ask another environment.") };
   for (const request of open) context.overlay.putOutgoingRequest({ ...request, answer });
   return open.length;

@@ -1,6 +1,7 @@
 import type { ThreadId } from "../../../schemas/ids.ts";
 import type { LinkAnswer, LinkRequest } from "../../../schemas/wire.ts";
-import { modeCap, needGrant, originOf, settleModes } from "../access.ts";
+import { modeCap, originOf, settleModes } from "../access.ts";
+import { depthBudget, holdLinkFence } from "../link-fence.ts";
 import type { PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { asThread } from "../typed-actors.ts";
@@ -13,9 +14,11 @@ import { cancelTasksOf, interruptRuns } from "./thread-interrupt.ts";
 
 /** Decides a peer's request with the peer as the caller: within its grant, and stamped with its link. */
 export function answerLinkRequest(context: PlanContext, request: LinkRequest): LinkAnswer {
+  // What a move needs is for its own handlers: its requests are no commands.
+  if (request.kind === "thread.import" || request.kind === "task.spawn" || request.kind === "task.cancel")
+    holdLinkFence(request.kind, context);
   switch (request.kind) {
     case "thread.import":
-      needGrant(context, "threadImport");
       return { ok: true, result: importThread({ type: "thread.import", import: request.import }, context) };
     case "task.spawn":
       return { ok: true, result: spawnFor(context, request) };
@@ -31,17 +34,15 @@ export function answerLinkRequest(context: PlanContext, request: LinkRequest): L
 }
 
 function spawnFor(context: PlanContext, request: Extract<LinkRequest, { kind: "task.spawn" }>): Record<string, unknown> {
-  needGrant(context, "spawn");
   const cap = modeCap(context, "spawn");
   const modes = request.modesAsked ? settleModes(request.modes, request.modes, cap) : settleModes({}, request.modes, cap);
   if (request.provider !== null) needProvider(context, request.provider);
-  if (request.depth > context.settings.taskDepth)
-    refuse(
-      "invalid_request",
-      "limit_exceeded",
-      `subagents may be nested ${context.settings.taskDepth} deep here`,
-      "Do this part where it is.",
-    );
+  const deepest = Math.min(
+    context.settings.taskDepth,
+    depthBudget(context, { linkOrigin: originOf(context, null) }) ?? Number.POSITIVE_INFINITY,
+  );
+  if (request.depth > deepest)
+    refuse("invalid_request", "limit_exceeded", `subagents may be nested ${deepest} deep here`, "Do this part where it is.");
   const origin = originOf(context, null);
   if (origin === null) refuse("capability_denied", "not_granted", "only a link can ask this", "Spawn the task with task.spawn.");
   const id = context.uow.ids.next("thread");

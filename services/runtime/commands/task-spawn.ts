@@ -3,6 +3,7 @@ import { type Modes, narrower } from "../../../schemas/modes.ts";
 import type { ProviderChoice } from "../../../schemas/provider.ts";
 import type { AppThread, LinkOrigin, TaskRef } from "../../../schemas/thread.ts";
 import { mayChange, mayUseLink, modeCap, originOf, settleModes } from "../access.ts";
+import { depthBudget } from "../link-fence.ts";
 import type { CommandOf } from "../plan.ts";
 import { addItem, needPresent, needThread, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
@@ -109,7 +110,8 @@ function activeRun(context: PlanContext, thread: AppThread): RunId | null {
 
 /** Depth and width are bounded before anything is made (decision 33, case S11). */
 function holdLimits(context: PlanContext, parent: AppThread, depth: number): void {
-  const { taskDepth, taskOpenChildren } = context.settings;
+  const { taskOpenChildren } = context.settings;
+  const taskDepth = Math.min(context.settings.taskDepth, depthBudget(context, parent) ?? Number.POSITIVE_INFINITY);
   if (depth > taskDepth)
     refuse(
       "invalid_request",

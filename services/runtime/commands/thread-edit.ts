@@ -1,4 +1,5 @@
 import { mayChange, modeCap, settleModes } from "../access.ts";
+import { grantBehind } from "../link-fence.ts";
 import { holdPresent, needPresent, needThread, type Plan } from "../plan.ts";
 
 export const renameThread: Plan<"thread.rename"> = (command, context) => {
@@ -12,7 +13,7 @@ export const renameThread: Plan<"thread.rename"> = (command, context) => {
 export const setThreadModes: Plan<"thread.set_modes"> = (command, context) => {
   const thread = needPresent(context, command.threadId);
   mayChange(context, thread);
-  const grant = context.caller.kind === "link" ? "threadImport" : null;
+  const grant = context.caller.kind === "link" ? (grantBehind(context, thread)?.kind ?? null) : null;
   const modes = settleModes(command, thread.modes, modeCap(context, grant));
   context.uow.tell({ to: thread.id, event: { type: "thread.modes_set", modes } });
   return { threadId: thread.id };

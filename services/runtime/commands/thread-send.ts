@@ -5,6 +5,7 @@ import type { ProviderChoice } from "../../../schemas/provider.ts";
 import { refusal } from "../../../schemas/refusal.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { createdBy, mayChange, modeCap, settleModes } from "../access.ts";
+import { grantBehind, holdOpenBudget } from "../link-fence.ts";
 import { addItem, holdPresent, needPresent, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { openMoveOf } from "../typed-actors.ts";
@@ -15,7 +16,7 @@ export const sendMessage: Plan<"thread.send"> = (command, context) => {
   if (command.provider !== undefined) needProvider(context, command.provider);
   if (createdBy(context.caller) === "user") cancelPendingMove(context, command.threadId);
   const thread = needPresent(context, command.threadId);
-  const grant = context.caller.kind === "link" ? "threadImport" : null;
+  const grant = context.caller.kind === "link" ? (grantBehind(context, thread)?.kind ?? null) : null;
   const queued = queueRun(context, thread, {
     content: { text: command.text },
     requested: command.provider ?? null,
@@ -44,6 +45,7 @@ export type NewRun = {
 export function queueRun(context: PlanContext, thread: AppThread, run: NewRun): { runId: RunId; ordinal: number; messageItemId: ItemId } {
   if (thread.status === "deleted") refuse("thread_not_sendable", "deleted", `${thread.id} is deleted`, "Send to another thread.");
   holdPresent(thread);
+  holdOpenBudget(context, thread);
   const id = context.uow.ids.next("run");
   const ordinal = thread.lastOrdinal + 1;
   const messageItemId = addItem(context, {

@@ -16,8 +16,9 @@ export const moveMachine = setup({
     emitted: {} as Emission,
   },
   actions: {
-    awaitThread: enqueueActions(({ context, enqueue }) => {
-      enqueue.assign({ waitsFor: "turn" });
+    awaitThread: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== "move.checked") return;
+      enqueue.assign({ waitsFor: "turn", known: event.known });
       enqueue.emit({ type: "tell", to: context.threadId, event: { type: "thread.move_awaited", moveId: context.id } });
       enqueue.emit({ type: "effect", request: { kind: "move.proceed", policy: "repeatable", moveId: context.id } });
     }),
@@ -33,7 +34,7 @@ export const moveMachine = setup({
     }),
     depart: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== "move.departing") return;
-      enqueue.assign({ offerId: event.offerId, carried: event.carried, departingAt: event.at, waitsFor: "peer" });
+      enqueue.assign({ offerId: event.offerId, carried: event.carried, left: event.left, departingAt: event.at, waitsFor: "peer" });
       enqueue.emit({ type: "tell", to: context.threadId, event: { type: "thread.departing", moveId: context.id } });
     }),
     askToAbort: enqueueActions(({ context, event, enqueue }) => {
@@ -45,7 +46,7 @@ export const moveMachine = setup({
     }),
     arrive: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== "move.accepted") return;
-      enqueue.assign({ targetThreadId: event.threadId, endedAt: event.at });
+      enqueue.assign({ targetThreadId: event.threadId, endedAt: event.at, left: [...context.left, ...event.left] });
       const to = { environmentId: context.environmentId, threadId: event.threadId, moveId: context.id };
       enqueue.emit({ type: "tell", to: context.threadId, event: { type: "thread.departed", to } });
       // The offer told them, and the peer has it.
@@ -61,6 +62,8 @@ export const moveMachine = setup({
     abortId: null,
     waitsFor: "peer",
     lacks: [],
+    known: [],
+    left: [],
     carried: [],
     createdAt: input.at,
     departingAt: null,

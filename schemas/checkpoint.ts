@@ -2,7 +2,8 @@ import { z } from "zod";
 import { CheckpointId, RunId, ThreadId } from "./ids.ts";
 import { Text, Timestamp } from "./text.ts";
 
-const ObjectName = z.string().regex(/^[0-9a-f]{40,64}$/);
+/** What git calls an object by. */
+export const ObjectName = z.string().regex(/^[0-9a-f]{40,64}$/);
 
 /** A file that a snapshot does not hold, and why. */
 export const LeftOutFile = z.object({ path: Text, reason: z.enum(["too_large", "unreadable", "nested_repository"]) });

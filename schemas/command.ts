@@ -27,6 +27,7 @@ import { ItemBody } from "./item.ts";
 import { limits } from "./limits.ts";
 import { LinkPosition, LinkPositions } from "./link.ts";
 import { InteractionMode, Modes, RuntimeMode } from "./modes.ts";
+import { MovedCode } from "./move.ts";
 import { WorktreeSettings } from "./project.ts";
 import { NativeRef, ProviderChoice } from "./provider.ts";
 import { Refusal } from "./refusal.ts";
@@ -264,7 +265,7 @@ export const SystemCommand = z.discriminatedUnion("type", [
   /** What a move needs on this side cannot be had. */
   z.object({ type: z.literal("move.unfit"), moveId: MoveId, error: Refusal }),
   /** The thread was quiet at this ordinal, and nobody holds its native conversation any more. */
-  z.object({ type: z.literal("move.depart"), moveId: MoveId, atOrdinal: z.number().int().nonnegative() }),
+  z.object({ type: z.literal("move.depart"), moveId: MoveId, atOrdinal: z.number().int().nonnegative(), code: MovedCode.nullable() }),
   z.object({ type: z.literal("thread.emptied"), threadId: ThreadId, keptUpTo: z.number().int().nonnegative().nullable() }),
   z.object({ type: z.literal("thread.text_purged"), threadId: ThreadId, count: z.number().int().positive() }),
   z.object({ type: z.literal("effects.started"), effectIds: z.array(EffectId) }),

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { AttemptId, EffectId, MoveId, RunId, ThreadId } from "./ids.ts";
+import { ObjectName } from "./checkpoint.ts";
+import { AttemptId, EffectId, MoveId, ProjectId, RunId, ThreadId } from "./ids.ts";
 import { Text } from "./text.ts";
 
 /**
@@ -30,6 +31,16 @@ export const EffectRequest = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("thread.wake"), policy: z.literal("repeatable"), threadId: ThreadId }),
   /** Sends on what came for a thread that has moved. */
   z.object({ kind: z.literal("thread.forward"), policy: z.literal("repeatable"), threadId: ThreadId }),
+  /** Ends what was prepared for a thread that was to come: `undo` where it does not come. */
+  z.object({
+    kind: z.literal("move.settle"),
+    policy: z.literal("repeatable"),
+    threadId: ThreadId,
+    projectId: ProjectId,
+    branch: Text.nullable(),
+    head: ObjectName.nullable(),
+    undo: z.boolean(),
+  }),
   /** Looks whether a thread is quiet, so that its move can go on (decision 0117). */
   z.object({ kind: z.literal("move.proceed"), policy: z.literal("repeatable"), moveId: MoveId }),
 ]);

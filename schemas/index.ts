@@ -81,6 +81,7 @@ export {
   Move,
   MoveChecked,
   MoveContext,
+  MovedCode,
   MoveInput,
   MoveLack,
   MoveOffer,

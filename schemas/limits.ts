@@ -7,6 +7,9 @@ export const limits = {
   handoffIdChars: 128,
   messageChars: 200_000,
   importRequestBytes: 64 * 1024 * 1024,
+  /** Commits that a move asks about, and bytes of code that it takes along. */
+  moveCommits: 1_000,
+  moveCodeBytes: 256 * 1024 * 1024,
   taskDepth: 3,
   taskOpenChildren: 1_000,
   /** Bodies above this are hashed and parsed off the main thread. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LeftOutFile, ObjectName } from "./checkpoint.ts";
 import { EnvironmentId, MoveId, ProjectId, RequestId, ThreadId, TransferId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { Modes } from "./modes.ts";
@@ -42,6 +43,10 @@ export const MoveContext = z.object({
   abortId: RequestId.nullable(),
   waitsFor: MoveWait,
   lacks: z.array(MoveLack),
+  /** Commits of its repository that the peer has. */
+  known: z.array(ObjectName).default([]),
+  /** What did not go along, or was not touched there, as a person is told. */
+  left: z.array(Text).default([]),
   /** Transfers to the thread that the offer tells. */
   carried: z.array(TransferId),
   createdBy: z.enum(["user", "agent", "system"]),
@@ -76,13 +81,20 @@ export const MovePreflight = z.object({
   provider: ProviderChoice.nullable(),
   /** The repository that its code belongs to; null: the conversation moves alone. */
   repository: RepositoryIdentity.nullable(),
+  /** Commits of it that the asking side has, the newest first: which of them are there? */
+  commits: z.array(ObjectName).max(limits.moveCommits),
   /** Of the program that asks. */
   version: Text,
 });
 export type MovePreflight = z.infer<typeof MovePreflight>;
 
 /** What a peer answers. */
-export const MoveChecked = z.object({ lacks: z.array(MoveLack), projectId: ProjectId.nullable(), version: Text });
+export const MoveChecked = z.object({
+  lacks: z.array(MoveLack),
+  projectId: ProjectId.nullable(),
+  known: z.array(ObjectName),
+  version: Text,
+});
 export type MoveChecked = z.infer<typeof MoveChecked>;
 
 const MovedMessage = z.object({ role: z.enum(["user", "assistant"]), text: Text, createdAt: Timestamp });
@@ -90,6 +102,21 @@ export type MovedMessage = z.infer<typeof MovedMessage>;
 
 /** A message that had not had its turn yet. */
 const MovedQueued = z.object({ text: Text, provider: ProviderChoice.nullable(), modes: Modes });
+
+/** What the thread's folder holds, and what the peer's repository needs for it. */
+export const MovedCode = z.object({
+  /** A bundle of git, in base64. */
+  bundle: Text,
+  format: z.enum(["sha1", "sha256"]),
+  /** All that is not ignored, as a commit whose parent is what is checked out. */
+  snapshot: ObjectName,
+  /** What is checked out; null on a branch without a commit. */
+  head: ObjectName.nullable(),
+  /** The branch that is checked out; null where none is. */
+  branch: Text.nullable(),
+  leftOut: z.array(LeftOutFile),
+});
+export type MovedCode = z.infer<typeof MovedCode>;
 
 /** The whole thread, as the other side makes it live. Its size is bounded (`limits.importRequestBytes`). */
 export const MoveOffer = z.object({
@@ -103,5 +130,7 @@ export const MoveOffer = z.object({
   messages: z.array(MovedMessage),
   queued: z.array(MovedQueued),
   continuationPrompt: Text.max(limits.importPromptChars).nullable(),
+  /** Null: the conversation moves alone. */
+  code: MovedCode.nullable(),
 });
 export type MoveOffer = z.infer<typeof MoveOffer>;

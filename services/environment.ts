@@ -24,7 +24,7 @@ import { CommandRefused, type Environment } from "./runtime/environment-api.ts";
 import { HotActors } from "./runtime/hot-actors.ts";
 import { hotStore } from "./runtime/hot-store.ts";
 import { RuntimeLinkLedger } from "./runtime/ledger.ts";
-import { moveProceeding } from "./runtime/move-proceed.ts";
+import { moveProceeding, moveSettling } from "./runtime/move-proceed.ts";
 import type { Clock } from "./runtime/ports/clock.ts";
 import type { Identifiers } from "./runtime/ports/identifiers.ts";
 import type { LinkTransport } from "./runtime/ports/link-transport.ts";
@@ -46,6 +46,7 @@ import type { FileSystemType } from "./store/folder.ts";
 import { openStore, type SqliteStore } from "./store/sqlite-store.ts";
 import { workspaceEffects } from "./workspace/effects.ts";
 import { gitFacts } from "./workspace/git-facts.ts";
+import { movingCode } from "./workspace/moving-code.ts";
 import { workspaceSetting } from "./workspace/setting.ts";
 import { sweepFolder, sweepRefs } from "./workspace/sweep.ts";
 import { gitWorkspaces } from "./workspace/workspaces.ts";
@@ -147,10 +148,11 @@ async function compose(
       commits.committed(commit, batch);
     },
   });
-  const ledger = new RuntimeLinkLedger(inside, dispatcher, gitFacts);
   const report = (command: Command, closes: readonly EffectId[] = []) => dispatcher.report(command, closes);
   const setting = workspaceSetting({ dir, environmentId: settings.environmentId, store: inside, clock, onBoundary: options.onBoundary });
   const workspaces = gitWorkspaces(setting);
+  const code = movingCode(setting);
+  const ledger = new RuntimeLinkLedger(inside, dispatcher, { ...gitFacts, code });
   const placing = workspaceEffects(setting, report);
   const about = { environmentId: settings.environmentId, environmentName: settings.config.environment.name, clock };
   const backups = backupsOf(store, setting, about);
@@ -191,7 +193,8 @@ async function compose(
       "provider.start": host.start,
       "provider.interrupt": host.interrupt,
       "provider.answer": host.answer,
-      "move.proceed": moveProceeding({ store: inside, letGo: (threadId) => host.letGo(threadId), report }),
+      "move.proceed": moveProceeding({ store: inside, letGo: (threadId) => host.letGo(threadId), report, code }),
+      "move.settle": moveSettling(code, report),
       "thread.forward": {
         run: async ({ threadId }, effectId) => void (await report({ type: "thread.forward", threadId }, [effectId])),
       },
@@ -210,7 +213,7 @@ async function compose(
     store,
     dispatcher,
     ids,
-    facts: { ...gitFacts, unsaved: workspaces.unsaved },
+    facts: { ...gitFacts, unsaved: workspaces.unsaved, code },
     maxBytes: settings.importRequestBytes,
   });
 

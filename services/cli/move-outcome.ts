@@ -6,6 +6,7 @@ import { untilInterrupted } from "./interrupt.ts";
 import { Progress } from "./progress.ts";
 import type { Shell } from "./shell.ts";
 import { tellFailure } from "./tell-failure.ts";
+import { oneLine } from "./terminal.ts";
 import { moveWords } from "./words.ts";
 
 const sliceMs = 5_000;
@@ -22,6 +23,7 @@ export async function awaitMove(shell: Shell, client: LocalClient, id: MoveId, t
   } else if (move.status === "departed") {
     shell.print(move.targetThreadId);
     shell.note(`it lives in ${move.environmentId} now; go on there`);
+    for (const what of move.left) shell.note(oneLine(what));
   }
   if (move.status === "failed" && move.error !== null) tellFailure(move.error);
   if (move.endedAt === null) shell.note(`not decided yet (${moveWords(move)}); it goes on: ropewalk show ${move.threadId}`);

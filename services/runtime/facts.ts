@@ -2,6 +2,7 @@ import type { PublicCommand } from "../../schemas/command.ts";
 import type { ProjectId, ThreadId } from "../../schemas/ids.ts";
 import type { RepositoryIdentity } from "../../schemas/project.ts";
 import type { WorkspaceWish } from "../../schemas/thread.ts";
+import type { Arrival, MovingCode } from "./ports/moving-code.ts";
 import type { Store } from "./ports/store.ts";
 import type { UnsavedWork } from "./ports/workspaces.ts";
 import { asThread } from "./typed-actors.ts";
@@ -17,7 +18,20 @@ export type FolderFacts = {
   worktrees: string[];
   /** For a thread's own worktree: what would be lost with it. */
   unsaved?: UnsavedWork | null;
+  /** For a move: commits that this side has. */
+  commits?: string[];
+  /** For a thread that comes with its code: the folder that was prepared for it. */
+  arrival?: Arrival;
 };
+
+/** What is known besides about something that is no folder. */
+export const about = (facts: Pick<FolderFacts, "commits" | "arrival">): FolderFacts => ({
+  real: "",
+  path: "",
+  repository: null,
+  worktrees: [],
+  ...facts,
+});
 
 /**
  * Answers about the world outside, gathered before a command is decided and never while it is. Returns null for a folder
@@ -26,6 +40,7 @@ export type FolderFacts = {
 export interface FactFinder {
   folder(path: string): Promise<FolderFacts | null>;
   /** What would be lost with a thread's own worktree; null: nothing, or there is none. */
+  code?: MovingCode;
   unsaved?(threadId: ThreadId): Promise<UnsavedWork | null>;
 }
 
@@ -36,6 +51,8 @@ export type Facts = ReadonlyMap<string, FolderFacts | null>;
 export async function factsFor(command: PublicCommand, store: Pick<Store, "project" | "actor">, finder: FactFinder): Promise<Facts> {
   if ((command.type === "thread.delete" || command.type === "thread.purge") && command.discardWork !== true)
     return factsOfWorktree(command.threadId, store, finder);
+  if (command.type === "thread.move" && command.withoutCode !== true && finder.code !== undefined)
+    return new Map([[command.threadId, about({ commits: await finder.code.candidates(command.threadId) })]]);
   const paths = new Set<string>();
   if (command.type === "project.add") paths.add(command.path);
   const { path, projectId } = namedFolder(command, store);

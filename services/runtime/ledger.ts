@@ -4,6 +4,7 @@ import type { LinkPosition } from "../../schemas/link.ts";
 import type { LinkBody } from "../../schemas/wire.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type FactFinder, type Facts, factsFor } from "./facts.ts";
+import { factsForMove } from "./move-facts.ts";
 import { newLinkRow } from "./outbox.ts";
 import type { LinkLedger, LinkLedgerState, OutboxMessage, ReceiveOutcome } from "./ports/link-ledger.ts";
 import type { Store } from "./ports/store.ts";
@@ -76,15 +77,25 @@ export class RuntimeLinkLedger implements LinkLedger {
 
   /** What a peer's import names outside. What comes after it waits, so that messages are decided in their order. */
   #facts(linkId: LinkId, body: LinkBody | null): Promise<Facts> | undefined {
-    const { request } = body?.type === "request" ? body : { request: null };
-    const asked = request?.kind === "thread.import" && request.import.worktreePath !== undefined ? request.import : null;
+    const find = body?.type === "request" ? this.#finding(linkId, body) : null;
     const before = this.#asking.get(linkId);
-    if (asked === null) return before;
-    const found = (before ?? Promise.resolve()).then(() => factsFor({ type: "thread.import", import: asked }, this.#store, this.#finder));
+    if (find === null) return before;
+    const found = (before ?? Promise.resolve()).then(find);
     this.#asking.set(linkId, found);
     const done = () => void (this.#asking.get(linkId) === found && this.#asking.delete(linkId));
     found.then(done, done);
     return found;
+  }
+
+  /** How what a peer's request needs of the outside is found; null: it needs nothing. */
+  #finding(linkId: LinkId, { requestId, request }: Extract<LinkBody, { type: "request" }>): (() => Promise<Facts>) | null {
+    if (request.kind === "thread.import" && request.import.worktreePath !== undefined)
+      return () => factsFor({ type: "thread.import", import: request.import }, this.#store, this.#finder);
+    const { code } = this.#finder;
+    const from = linkFrom(this.#store, linkId)?.peerEnvironmentId;
+    if ((request.kind !== "thread.move" && request.kind !== "move.preflight") || code === undefined || from === undefined) return null;
+    const decided = () => this.#store.incomingRequest(from, requestId) !== null;
+    return () => (decided() ? Promise.resolve(new Map()) : factsForMove(request, from, this.#store, code));
   }
 
   async #ask(command: Command, facts?: Facts): Promise<{ ok: true; value: unknown } | { ok: false; why: string }> {

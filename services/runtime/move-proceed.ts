@@ -1,7 +1,10 @@
 import type { Command, Receipt } from "../../schemas/command.ts";
 import type { EffectId, ThreadId } from "../../schemas/ids.ts";
+import type { Move } from "../../schemas/move.ts";
 import { refusal } from "../../schemas/refusal.ts";
+import type { AppThread } from "../../schemas/thread.ts";
 import type { EffectHandler } from "./effect-runner.ts";
+import type { MovingCode, PackedCode } from "./ports/moving-code.ts";
 import type { Store } from "./ports/store.ts";
 import { busyWith } from "./quiet.ts";
 import { moveFrom, threadFrom } from "./typed-actors.ts";
@@ -11,6 +14,7 @@ export type ProceedOptions = {
   /** Lets go of a thread's native conversation; false: its provider would not. */
   letGo(threadId: ThreadId): Promise<boolean>;
   report(command: Command, closes?: readonly EffectId[]): Promise<Receipt>;
+  code: MovingCode;
 };
 
 /** How often a departure is prepared before it is given up for want of a quiet moment. */
@@ -31,7 +35,13 @@ export function moveProceeding(o: ProceedOptions): EffectHandler<"move.proceed">
           await settled(o.report({ type: "move.unfit", moveId, error: heldByProvider }, [effectId]));
           return;
         }
-        const receipt = await settled(o.report({ type: "move.depart", moveId, atOrdinal: thread?.lastOrdinal ?? 0 }));
+        const packed = isQuiet ? await codeOf(o, move, thread) : null;
+        if (packed?.ok === false) {
+          await settled(o.report({ type: "move.unfit", moveId, error: packed.refusal }, [effectId]));
+          return;
+        }
+        const code = packed?.code ?? null;
+        const receipt = await settled(o.report({ type: "move.depart", moveId, atOrdinal: thread?.lastOrdinal ?? 0, code }));
         if (receipt.outcome === "changed") continue;
         await settled(o.report({ type: "effects.closed", effectIds: [effectId], state: "done", note: "" }));
         return;
@@ -39,6 +49,12 @@ export function moveProceeding(o: ProceedOptions): EffectHandler<"move.proceed">
       throw new Error("the thread did not come to rest");
     },
   };
+}
+
+/** The thread's code; null where it has none, or the conversation moves alone. */
+async function codeOf({ store, code }: ProceedOptions, move: Move, thread: AppThread): Promise<PackedCode | null> {
+  const repository = store.project(thread.projectId)?.repository ?? null;
+  return move.withoutCode || repository === null ? null : code.pack(thread.id, move.id, move.known ?? []);
 }
 
 async function settled(answer: Promise<Receipt>): Promise<Record<string, unknown>> {
@@ -53,3 +69,13 @@ const heldByProvider = refusal(
   "the agent did not let go of the conversation",
   "Restart this environment, then move it again.",
 );
+
+/** Carries out `move.settle`; says in the effect's note what was left because somebody had changed it since. */
+export function moveSettling(code: MovingCode, report: ProceedOptions["report"]): EffectHandler<"move.settle"> {
+  return {
+    async run(request, effectId) {
+      const note = await code.settle(request);
+      await settled(report({ type: "effects.closed", effectIds: [effectId], state: "done", note }));
+    },
+  };
+}

@@ -24,6 +24,7 @@ function offer(more: Record<string, unknown> = {}): Extract<LinkRequest, { kind:
       messages: [{ role: "user", text: "hello", createdAt: 1 }],
       queued: [],
       continuationPrompt: "go on",
+      code: null,
       ...more,
     },
   };
@@ -98,7 +99,7 @@ async function departing() {
   await side.env.say(threadId, "one");
   const { moveId } = await side.env.send({ type: "thread.move", threadId, environmentId: peer.environmentId });
   const preflight = await asked(peer, "move.preflight");
-  reply(peer, preflight.requestId, { ok: true, result: { lacks: [], projectId: null, version: "1" } });
+  reply(peer, preflight.requestId, { ok: true, result: { lacks: [], projectId: null, known: [], version: "1" } });
   const offered = await asked(peer, "thread.move");
   return { side, peer, threadId, moveId, offerId: offered.requestId };
 }
@@ -174,7 +175,7 @@ test("taken back while it waits, it is over at once, whatever the peer answers l
   const { moveId } = await side.env.send({ type: "thread.move", threadId, environmentId: peer.environmentId });
   const preflight = await asked(peer, "move.preflight");
   expect(await side.env.send({ type: "thread.move_cancel", threadId })).toEqual({ moveId, outcome: "cancelled" });
-  reply(peer, preflight.requestId, { ok: true, result: { lacks: [], projectId: null, version: "1" } });
+  reply(peer, preflight.requestId, { ok: true, result: { lacks: [], projectId: null, known: [], version: "1" } });
   expect(await side.env.say(threadId, "two")).toMatchObject({ status: "completed" });
   expect(side.env.moves.get(moveId as MoveId)).toMatchObject({ status: "failed", error: { reason: "cancelled" } });
   expect(side.env.threads.get(threadId)).toMatchObject({ status: "idle" });

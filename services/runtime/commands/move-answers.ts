@@ -1,7 +1,9 @@
+import { z } from "zod";
 import type { MoveId } from "../../../schemas/ids.ts";
 import { ThreadId } from "../../../schemas/ids.ts";
 import { MoveChecked } from "../../../schemas/move.ts";
 import { refusal } from "../../../schemas/refusal.ts";
+import { Text } from "../../../schemas/text.ts";
 import type { LinkAnswer } from "../../../schemas/wire.ts";
 import type { PlanContext } from "../plan.ts";
 import type { OutgoingRequestRow } from "../ports/store.ts";
@@ -15,22 +17,23 @@ export function takeMoveAnswer(context: PlanContext, open: OutgoingRequestRow, a
       takeChecked(context, id, answer);
       return;
     case "thread.move":
-      if (answer.ok) accepted(context, id, answer.result.threadId);
+      if (answer.ok) accepted(context, id, answer.result);
       // It is known there with other content: that does not say what lives there.
       else if (answer.refusal.reason === "request_differs") context.uow.report({ to: id, event: { type: "move.abort_requested" } });
       else context.uow.report({ to: id, event: { type: "move.refused", error: answer.refusal } });
       return;
     case "move.abort":
       if (!answer.ok) return;
-      if (answer.result.outcome === "accepted") accepted(context, id, answer.result.threadId);
+      if (answer.result.outcome === "accepted") accepted(context, id, answer.result);
       else if (answer.result.outcome === "aborted") context.uow.report({ to: id, event: { type: "move.refused", error: takenBack } });
       return;
   }
 }
 
-function accepted(context: PlanContext, id: MoveId, threadId: unknown): void {
-  const there = ThreadId.safeParse(threadId).data ?? moveFrom(context.overlay, id)?.targetThreadId;
-  if (there !== undefined) context.uow.report({ to: id, event: { type: "move.accepted", threadId: there } });
+function accepted(context: PlanContext, id: MoveId, result: Record<string, unknown>): void {
+  const threadId = ThreadId.safeParse(result.threadId).data ?? moveFrom(context.overlay, id)?.targetThreadId;
+  const left = z.array(Text).safeParse(result.left).data ?? [];
+  if (threadId !== undefined) context.uow.report({ to: id, event: { type: "move.accepted", threadId, left } });
 }
 
 const takenBack = refusal("invalid_request", "cancelled", "the move was taken back", "Move it again whenever you want.");
@@ -45,7 +48,7 @@ function takeChecked(context: PlanContext, id: MoveId, answer: LinkAnswer): void
   }
   const { lacks } = checked;
   if (lacks.length === 0) {
-    context.uow.report({ to: id, event: { type: "move.checked" } });
+    context.uow.report({ to: id, event: { type: "move.checked", known: checked.known } });
     return;
   }
   const error = refusal(

@@ -5,7 +5,8 @@ import { createdBy, modeCap, needGrant, originOf, settleModes } from "../access.
 import { measuredDigest } from "../digest.ts";
 import { keepHistory } from "../imported-history.ts";
 import { needThread, type PlanContext } from "../plan.ts";
-import { refuse } from "../refused.ts";
+import type { Arrival } from "../ports/moving-code.ts";
+import { Refused, refuse } from "../refused.ts";
 import { bury, isBuried } from "../tombstones.ts";
 import { asMove, threadFrom } from "../typed-actors.ts";
 import { blankThread, needProvider, ownWorkspace } from "./thread-create.ts";
@@ -15,21 +16,23 @@ import { queueRun } from "./thread-send.ts";
  * Makes a peer's thread live here: its history, its queued messages and its continuation, in the commit that answers. That
  * commit is the decision (links.md, Moves). Throws Refused, and then nothing of it is here.
  */
-export function acceptOffer(context: PlanContext, offer: MoveOffer): { threadId: ThreadId; runIds: RunId[] } {
+export function acceptOffer(context: PlanContext, offer: MoveOffer): { threadId: ThreadId; runIds: RunId[]; left: string[] } {
   const origin = originOf(context, null);
   if (origin === null) refuse("capability_denied", "not_granted", "only a link can ask this", "Move the thread with thread.move.");
   const threadId = importThreadId(origin.environmentId, offer.sourceThreadId, offer.moveId);
   const known = context.overlay.importDigest(threadId);
   if (isBuried(known)) refuse("invalid_request", "move_taken_back", `${offer.moveId} was taken back before it arrived`, "Move it again.");
   // Asked under another request id: what was decided stands.
-  if (threadFrom(context.overlay, threadId)?.movedFrom?.moveId === offer.moveId) return { threadId, runIds: [] };
+  if (threadFrom(context.overlay, threadId)?.movedFrom?.moveId === offer.moveId) return { threadId, runIds: [], left: [] };
   if (known !== null)
     refuse("idempotency_conflict", "thread_exists", `${threadId} was imported here under this move's id`, "Move it again.", { threadId });
   needGrant(context, "move");
   if (offer.provider !== null) needProvider(context, offer.provider);
   const projectId = projectFor(context, offer);
-  makeThread(context, threadId, projectId, offer, origin);
-  return { threadId, runIds: startWaiting(context, threadId, offer) };
+  const arrival = arrivalOf(context, threadId, offer);
+  makeThread(context, threadId, projectId, offer, origin, arrival);
+  if (arrival !== null) settle(context, threadId, offer, false);
+  return { threadId, runIds: startWaiting(context, threadId, offer), left: arrival?.left ?? [] };
 }
 
 /** Nothing of it comes to live here any more; or it does already. */
@@ -45,7 +48,35 @@ export function abortArrival(context: PlanContext, move: { moveId: MoveOffer["mo
 /** An offer that was refused stays so, whoever comes with it again. */
 export function buryOffer(context: PlanContext, offer: MoveOffer): void {
   const { caller } = context;
-  if (caller.kind === "link") bury(context.overlay, importThreadId(caller.environmentId, offer.sourceThreadId, offer.moveId));
+  if (caller.kind !== "link") return;
+  const threadId = importThreadId(caller.environmentId, offer.sourceThreadId, offer.moveId);
+  bury(context.overlay, threadId);
+  if (context.facts.get(threadId)?.arrival?.ok === true) settle(context, threadId, offer, true);
+}
+
+/** The folder that was prepared for its code, before this; null where none came. */
+function arrivalOf(context: PlanContext, threadId: ThreadId, offer: MoveOffer): Extract<Arrival, { ok: true }> | null {
+  if (offer.code === null) return null;
+  const arrival = context.facts.get(threadId)?.arrival;
+  if (arrival === undefined)
+    refuse(
+      "invalid_request",
+      "project_missing",
+      `the repository ${offer.repository?.value ?? ""} is not known here`,
+      "Clone it there and add it with ropewalk project add, or move the conversation alone with --without-code.",
+    );
+  if (!arrival.ok) throw new Refused(arrival.refusal);
+  return arrival;
+}
+
+function settle(context: PlanContext, threadId: ThreadId, { code, repository }: MoveOffer, undo: boolean): void {
+  const projectId = projectWith(context, repository);
+  if (code === null || projectId === null) return;
+  const { branch, head } = code;
+  context.overlay.addEffect({
+    id: context.uow.ids.next("effect"),
+    request: { kind: "move.settle", policy: "repeatable", threadId, projectId, branch, head, undo },
+  });
 }
 
 function makeThread(
@@ -54,6 +85,7 @@ function makeThread(
   projectId: ProjectId,
   offer: MoveOffer,
   origin: NonNullable<ReturnType<typeof originOf>>,
+  arrival: { path: string } | null,
 ): void {
   const hasHistory = offer.messages.length > 0;
   const checkpointId = context.uow.ids.next("checkpoint");
@@ -68,7 +100,7 @@ function makeThread(
       importedFrom: { ...source, handoffId: offer.moveId },
       movedFrom: { ...source, moveId: offer.moveId },
       modes: modesOf(context, offer),
-      workspace: ownWorkspace(context, { projectId }),
+      workspace: arrival === null ? ownWorkspace(context, { projectId }) : { strategy: "worktree", path: arrival.path },
       preferred: offer.provider === null ? null : { provider: offer.provider, afterOrdinal: 0 },
       linkOrigin: origin,
       latestStable: hasHistory ? { runId: null, ordinal: 0, checkpointId } : null,

@@ -23,6 +23,7 @@ export const departMove: Plan<"move.depart"> = (command, context) => {
   if (thread.lastOrdinal !== command.atOrdinal) return { outcome: "changed" };
   if (context.settings.linkTo(move.environmentId) === null) return unfit(context, move, noLink(move));
   const { offer, carried } = offerOf(context, move, thread);
+  const left = (command.code?.leftOut ?? []).map(({ path, reason }) => `${path} stays here (${reason.replaceAll("_", " ")})`);
   const bytes = Buffer.byteLength(JSON.stringify(offer));
   const limit = context.settings.importRequestBytes;
   if (bytes > limit)
@@ -37,8 +38,8 @@ export const departMove: Plan<"move.depart"> = (command, context) => {
       ),
     );
   const offerId = context.uow.ids.next("req");
-  context.outbox.ask(move.environmentId, offerId, { kind: "thread.move", offer }, move.id);
-  context.uow.tell({ to: move.id, event: { type: "move.departing", offerId, carried } });
+  context.outbox.ask(move.environmentId, offerId, { kind: "thread.move", offer: { ...offer, code: command.code } }, move.id);
+  context.uow.tell({ to: move.id, event: { type: "move.departing", offerId, carried, left } });
   return { outcome: "departing" };
 };
 

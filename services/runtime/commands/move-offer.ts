@@ -26,6 +26,7 @@ export function offerOf(context: PlanContext, move: Move, thread: AppThread): { 
       messages: [...conversationOf(overlay, historyOf(overlay, thread.id)), ...open.flatMap((transfer) => told(context, transfer))],
       queued: waiting.map((run) => ({ text: messageOf(context, run), provider: run.requested, modes: run.modes })),
       continuationPrompt: move.continuationPrompt,
+      code: null,
     },
     carried: open.map((transfer) => transfer.id),
   };

@@ -9,7 +9,12 @@ import { projectWith } from "./move-arrive.ts";
 export function checkMove(context: PlanContext, move: MovePreflight): MoveChecked {
   const projectId = projectWith(context, move.repository);
   const lacks = [grantLack(context), agentLack(context, move.provider), projectLack(move, projectId)];
-  return { lacks: lacks.filter((lack) => lack !== null), projectId, version: packageVersion() };
+  return {
+    lacks: lacks.filter((lack) => lack !== null),
+    projectId,
+    known: context.facts.get(move.threadId)?.commits ?? [],
+    version: packageVersion(),
+  };
 }
 
 function grantLack({ caller, settings }: PlanContext): MoveLack | null {
@@ -49,6 +54,6 @@ function projectLack({ repository }: MovePreflight, found: unknown): MoveLack | 
   return {
     what: "project",
     message: `it does not know the repository ${repository.value}`,
-    hint: "Clone it there and say ropewalk project add, or move the conversation alone with --without-code.",
+    hint: "Clone it there and add it with ropewalk project add, or move the conversation alone with --without-code.",
   };
 }

@@ -1,4 +1,5 @@
 import { importThreadId } from "../../../schemas/ids.ts";
+import { limits } from "../../../schemas/limits.ts";
 import { refusal } from "../../../schemas/refusal.ts";
 import type { AppThread } from "../../../schemas/thread.ts";
 import { createdBy, mayChange, mayUseLink } from "../access.ts";
@@ -21,13 +22,6 @@ export const moveThread: Plan<"thread.move"> = (command, context) => {
   holdMovable(context, thread);
   const repository = context.overlay.project(thread.projectId)?.repository ?? null;
   const withoutCode = command.withoutCode ?? false;
-  if (repository !== null && !withoutCode)
-    refuse(
-      "invalid_request",
-      "code_stays",
-      `${thread.id} works in a repository, and this version moves conversations alone`,
-      "Push what the other side needs, then say --without-code.",
-    );
   const moveId = uow.ids.next("move");
   const preflightId = uow.ids.next("req");
   const targetThreadId = importThreadId(settings.environmentId, thread.id, moveId);
@@ -49,7 +43,17 @@ export const moveThread: Plan<"thread.move"> = (command, context) => {
   context.outbox.ask(
     command.environmentId,
     preflightId,
-    { kind: "move.preflight", move: { moveId, threadId: thread.id, provider, repository: null, version: packageVersion() } },
+    {
+      kind: "move.preflight",
+      move: {
+        moveId,
+        threadId: thread.id,
+        provider,
+        repository: withoutCode ? null : repository,
+        commits: (context.facts.get(thread.id)?.commits ?? []).slice(0, limits.moveCommits),
+        version: packageVersion(),
+      },
+    },
     moveId,
   );
   return { moveId, threadId: targetThreadId, requestId: preflightId };

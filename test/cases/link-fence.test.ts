@@ -64,6 +64,7 @@ function commandFor(type: string, side: LinkedSide, { threadId, runId, requestId
     "link.forget": { linkId: side.env.links.list()[0]?.id },
     "link.rejoin": { linkId: side.env.links.list()[0]?.id },
     "thread.move": { threadId, environmentId: side.id },
+    "thread.import_bundle": { bundle: emptyBundle(side, threadId) },
     "thread.rename": { threadId, title: name },
     "thread.set_modes": { threadId, runtimeMode: "approval-required" },
     "thread.mark": { threadId, mark: "archived", on: true },
@@ -74,6 +75,25 @@ function commandFor(type: string, side: LinkedSide, { threadId, runId, requestId
   };
   return { type, ...(more[type] ?? { threadId }) };
 }
+
+/** Well formed, which is all that is looked at before the fence. */
+const emptyBundle = (side: LinkedSide, threadId: ThreadId) => ({
+  header: {
+    format: "ropewalk-thread",
+    version: 1,
+    ropewalk: "0",
+    environmentId: side.id,
+    environmentName: side.name,
+    threadId,
+    exportedAt: 0,
+    modes: broadestModes,
+    parts: [threadId],
+    unfinishedRuns: 0,
+    providerThreads: [],
+  },
+  records: [],
+  end: { records: 0, content: "0".repeat(64), digest: "0".repeat(64) },
+});
 
 const outcomeOf = (receipt: Receipt) =>
   receipt.ok || receipt.refusal.code !== "capability_denied" ? "let through" : receipt.refusal.reason;

@@ -47,3 +47,23 @@ test("what is typed wrong is refused with what to do, and waiting for nobody end
   const waited = at.start(["--json", "link", "invite", "--wait", "1s"], { env: { NATS_URL: nats.url } });
   expect(await waited.ended).toMatchObject({ code: 5, json: { usedBy: null, brokerUrl: nats.url } });
 });
+
+test("a link is renamed, granted anew, revoked and forgotten from the command line, and what is not said is not done", async () => {
+  const [laptop, box] = [world(other("d4")), world(other("e5"))];
+  const { code } = await laptop.json("link", "invite", "--nats", nats.url);
+  await box.json("link", "join", code);
+  expect((await laptop.run("link", "rename", "e5", "the box")).stdout).toContain("is called the box");
+  const granted = await laptop.run("link", "grant", "the box", "--grant", "spawn", "--max-open", "2", "--max-depth", "1");
+  expect(granted.stdout).toContain("the box may spawn (at most auto-accept-edits, default, 2 at work, 1 deep) here");
+  const refused = (...args: string[]) => laptop.run("--json", "link", ...args);
+  expect(await refused("grant", "the box")).toMatchObject({ code: 2, json: { refusal: { reason: "no_grants" } } });
+  expect(await refused("forget", "the box")).toMatchObject({ code: 2, json: { refusal: { reason: "not_said" } } });
+  expect(await refused("rejoin", "the box")).toMatchObject({ code: 2, json: { refusal: { reason: "not_diverged" } } });
+  expect((await laptop.run("link", "revoke", "the box", "--reason", "sold")).stdout).toContain(
+    "the box is ended; 0 threads of it stopped here",
+  );
+  expect((await laptop.run("link", "show", "the box")).stdout).toMatch(/^ended +revoked, .*: sold$/m);
+  expect((await laptop.run("link", "forget", "the box", "--gone")).stdout).toContain("the box is forgotten");
+  expect(await refused("forget", "the box", "--gone")).toMatchObject({ code: 2, json: { refusal: { reason: "link_ended" } } });
+  await until(async () => (await box.run("link", "show", "d4")).stdout.includes("the other side has"));
+});

@@ -141,11 +141,15 @@ describe.each(fabrics)("a person decides about a link, %s", (_name, fabric) => {
     await b.start();
     await until(() => a.link(b).status === "diverged" && b.link(a).status === "diverged", "both see it");
     const [toB, toA] = [await ask(a, b, "h3"), await ask(b, a, "h4")];
+    const heard = a.link(b).received?.epoch ?? 0;
 
     expect(await a.env.dispatch({ type: "link.rejoin", linkId: a.link(b).id }, a.callOf(b))).toMatchObject({
       refusal: { code: "capability_denied" },
     });
     expect(await a.env.send({ type: "link.rejoin", linkId: a.link(b).id })).toMatchObject({ again: 1, open: [toB.requestId] });
+    // Nothing of an epoch that was, which the broker may still have, is taken on top of this.
+    expect(a.link(b).received).toMatchObject({ number: 0 });
+    expect(a.link(b).received?.epoch).toBeGreaterThan(heard);
     expect(await b.env.send({ type: "link.rejoin", linkId: b.link(a).id })).toMatchObject({ open: [toA.requestId] });
     expect(await answerTo(a, toB.requestId)).toMatchObject({ ok: true });
     expect(await answerTo(b, toA.requestId)).toMatchObject({ ok: true });

@@ -44,6 +44,7 @@ export const moveMachine = setup({
       const request = { kind: "move.abort" as const, moveId: context.id, sourceThreadId: context.threadId };
       enqueue.emit({ type: "link.request", to: context.environmentId, requestId, request });
     }),
+    standIn: assign(({ event }) => (event.type === "move.overridden" ? { standIn: event.standIn } : {})),
     arrive: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== "move.accepted") return;
       enqueue.assign({ targetThreadId: event.threadId, endedAt: event.at, left: [...context.left, ...event.left] });
@@ -61,6 +62,7 @@ export const moveMachine = setup({
     offerId: null,
     abortId: null,
     waitsFor: "peer",
+    standIn: null,
     lacks: [],
     known: [],
     left: [],
@@ -99,11 +101,13 @@ export const moveMachine = setup({
       initial: "offered",
       states: {
         offered: { on: { "move.abort_requested": { target: "aborting", actions: "askToAbort" } } },
-        aborting: { on: { "move.abort_requested": {} } },
+        // Asked again by another word: the first question may have gone with its link.
+        aborting: { on: { "move.abort_requested": { actions: "askToAbort" } } },
       },
       on: {
         "move.accepted": { target: "departed", actions: "arrive" },
         "move.refused": { target: "failed", actions: ["giveUp", "release"] },
+        "move.overridden": { actions: "standIn" },
         "move.checked": {},
         "move.thread_rested": {},
         "move.held": {},

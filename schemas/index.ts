@@ -125,6 +125,7 @@ export {
   ImportSource,
   InheritedPoint,
   LinkOrigin,
+  MayAlsoLive,
   MovedFrom,
   StablePoint,
   TaskRef,

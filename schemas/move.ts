@@ -42,6 +42,8 @@ export const MoveContext = z.object({
   offerId: RequestId.nullable(),
   abortId: RequestId.nullable(),
   waitsFor: MoveWait,
+  /** The thread that a person goes on with, since the peer is gone. Only by their word. */
+  standIn: ThreadId.nullable().default(null),
   lacks: z.array(MoveLack),
   /** Commits of its repository that the peer has. */
   known: z.array(ObjectName).default([]),

@@ -73,6 +73,8 @@ export const commandResults = {
     dismissedTasks: z.array(TaskId),
     givenUpRequests: z.number().int().nonnegative(),
     dropped: DroppedMessages,
+    /** What to go on with in place of threads that were on their way there. */
+    newThreads: z.array(ThreadId),
   }),
   /** `again`: messages that go out once more; `open`: requests of ours that have no answer. */
   "link.rejoin": z.object({ linkId: LinkId, again: z.number().int().nonnegative(), open: z.array(RequestId) }),

@@ -98,6 +98,10 @@ export type MovedFrom = z.infer<typeof MovedFrom>;
  */
 const Purge = z.object({ askedAt: Timestamp, keptUpTo: z.number().int().nonnegative().nullable(), doneAt: Timestamp.nullable() });
 
+/** The thread that this one stands in for may live there as well: nobody has said that it does not. */
+export const MayAlsoLive = z.object({ environmentId: EnvironmentId, moveId: MoveId });
+export type MayAlsoLive = z.infer<typeof MayAlsoLive>;
+
 export const ThreadMark = z.enum(["archived", "pinned", "snoozed", "read"]);
 export type ThreadMark = z.infer<typeof ThreadMark>;
 
@@ -132,6 +136,7 @@ export const ThreadContext = z.object({
   moving: MoveId.nullable().optional(),
   departed: Departed.optional(),
   movedFrom: MovedFrom.optional(),
+  mayAlsoLive: MayAlsoLive.optional(),
   /** True once an agent of this thread has spawned a task: results then wake it when it is idle (decision 30). */
   wakesOnResult: z.boolean(),
   /** Set on a thread that was deleted while it ran, until that run has ended: whether its worktree goes with work in it. */

@@ -20,6 +20,8 @@ export const MoveEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("move.departing"), offerId: RequestId, carried: z.array(TransferId), left: z.array(Text), ...stamp }),
   /** Taken back before it departed. */
   z.object({ type: z.literal("move.cancelled"), error: Refusal, ...stamp }),
+  /** A person says that the peer is gone, and goes on with another thread. What the peer decided stands all the same. */
+  z.object({ type: z.literal("move.overridden"), standIn: ThreadId, ...stamp }),
   /** The peer is asked to take it no more, or to say that it has. */
   z.object({ type: z.literal("move.abort_requested"), ...stamp }),
   /** The peer's answer: it lives there. */

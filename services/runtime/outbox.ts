@@ -110,6 +110,11 @@ export class Outbox implements Outgoing {
     return Buffer.byteLength(text);
   }
 
+  /** Whether there is a link to a peer that nobody has ended. */
+  reaches(environmentId: EnvironmentId): boolean {
+    return this.#live(environmentId) !== null;
+  }
+
   /** The link to a peer, unless a person has ended it. */
   #live(environmentId: EnvironmentId): LinkId | null {
     const id = this.#settings.linkTo(environmentId)?.id ?? null;

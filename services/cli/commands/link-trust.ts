@@ -76,12 +76,13 @@ export function addTrust(link: Command): void {
           );
         const id = await linkId(client, ref);
         const { result, commit } = await client.command({ type: "link.forget", linkId: id, ...(reason !== undefined && { reason }) });
-        const { dropped, dismissedTasks, givenUpRequests, stopped } = result;
+        const { dropped, dismissedTasks, givenUpRequests, stopped, newThreads } = result;
         shell.answer({ commit, ...result }, () =>
           [
             `${oneLine(ref)} is forgotten; when it comes back it is told so`,
             `${counted(dismissedTasks.length, "task")} dismissed, ${counted(givenUpRequests, "request")} given up, ${counted(stopped.length, "thread")} of it stopped here`,
             `never sent: ${counted(dropped.requests, "request")}, ${counted(dropped.answers, "answer")}, ${counted(dropped.notices, "result or notice")}`,
+            ...newThreads.map((id) => `a thread that was on its way there goes on here as ${id}; it may also live there`),
           ].join("\n"),
         );
         return undefined;

@@ -107,6 +107,9 @@ function heading({ thread, runs }: SnapshotAnswer, { needs, move, short }: Besid
       workplace(thread.workspace),
       move === undefined ? null : [style("yellow", "move"), `${moveWords(move)} (to ${move.environmentId})`],
       thread.departed === undefined ? null : ["lives in", `${thread.departed.environmentId}, as ${thread.departed.threadId}`],
+      thread.mayAlsoLive === undefined
+        ? null
+        : [style("yellow", "stands in"), `for its parent, which may also live in ${thread.mayAlsoLive.environmentId}`],
       thread.movedFrom !== undefined
         ? ["moved from", `${thread.movedFrom.environmentId} (${thread.movedFrom.threadId})`]
         : thread.historyOrigin === "v1_import"

@@ -4,7 +4,8 @@ import { refusal } from "../../../schemas/refusal.ts";
 import { needLink } from "../access.ts";
 import type { Plan, PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
-import { asTask, asThread, openTaskStatuses } from "../typed-actors.ts";
+import { asMove, asTask, asThread, openMoveStatuses, openTaskStatuses, threadFrom } from "../typed-actors.ts";
+import { makeStandIn } from "./thread-fork.ts";
 import { cancelTasksOf, interruptRuns } from "./thread-interrupt.ts";
 
 /**
@@ -41,7 +42,8 @@ export const forgetLink: Plan<"link.forget"> = (command, context) => {
   }
   const dismissed = dismissTasks(context, link.peerEnvironmentId, `${link.name} was given up: ${reason}`);
   const given = giveUpRequests(context, link.peerEnvironmentId, `${link.name} was given up by a person: ${reason}`);
-  return { linkId: link.id, stopped, dismissedTasks: dismissed, givenUpRequests: given, dropped };
+  const newThreads = overrideMoves(context, link.peerEnvironmentId, `${link.name} was given up by a person: ${reason}`);
+  return { linkId: link.id, stopped, dismissedTasks: dismissed, givenUpRequests: given, dropped, newThreads };
 };
 
 function personsLink(context: PlanContext, id: LinkId) {
@@ -69,6 +71,28 @@ function dismissTasks(context: PlanContext, peer: EnvironmentId, reason: string)
     .filter((task) => task.childEnvironmentId === peer);
   for (const { id } of waiting) context.uow.tell({ to: id, event: { type: "task.dismissed", reason } });
   return waiting.map(({ id }) => id);
+}
+
+/**
+ * Threads on their way there: what has not departed stays. Of what has, nobody knows whether it lives there; a person goes on
+ * with a new thread, and the old one takes no turns unless the peer says some day that it never came.
+ */
+function overrideMoves(context: PlanContext, peer: EnvironmentId, message: string): ThreadId[] {
+  const made: ThreadId[] = [];
+  for (const move of context.overlay.actorsBy({ kind: "move", statuses: openMoveStatuses }).map(asMove)) {
+    if (move.environmentId !== peer) continue;
+    const thread = threadFrom(context.overlay, move.threadId);
+    if (move.status === "pending") {
+      const error = refusal("orchestration_error", "peer_gone", message, "Move it to another environment.");
+      context.uow.tell({ to: move.id, event: { type: "move.cancelled", error } });
+    } else if (thread !== null && move.standIn == null) {
+      const standIn = makeStandIn(context, thread, { environmentId: peer, moveId: move.id });
+      if (standIn === null) continue;
+      context.uow.tell({ to: move.id, event: { type: "move.overridden", standIn } });
+      made.push(standIn);
+    }
+  }
+  return made;
 }
 
 function giveUpRequests(context: PlanContext, peer: EnvironmentId, message: string): number {

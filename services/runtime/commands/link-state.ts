@@ -5,7 +5,7 @@ import { newLinkRow, sendAgain } from "../outbox.ts";
 import type { Plan, PlanContext } from "../plan.ts";
 import { digestOrigin } from "../ports/link-ledger.ts";
 import type { LinkRow } from "../ports/store.ts";
-import { asLink, linkFrom } from "../typed-actors.ts";
+import { asLink, asMove, linkFrom } from "../typed-actors.ts";
 
 /** A configured link as an actor, made once; its direction belongs to this incarnation of the store. */
 export const configureLink: Plan<"link.configure"> = (command, context) => {
@@ -22,6 +22,7 @@ export const configureLink: Plan<"link.configure"> = (command, context) => {
   if (row === null) context.overlay.putLink(newLinkRow(command.linkId, incarnation));
   else if (row.incarnation !== incarnation) beginEpoch(context, row);
   if (link === null) takeOver(context, command.linkId, command.peerEnvironmentId);
+  if (link === null) askAboutMoves(context, command.peerEnvironmentId);
   return {};
 };
 
@@ -39,6 +40,13 @@ function takeOver(context: PlanContext, linkId: LinkId, peer: EnvironmentId): vo
     context.overlay.putLink({ ...row, receipted: row.sent });
     context.overlay.addReceipted(row.linkId, row.sent);
   }
+}
+
+/** One that was given up is back: it is asked what became of the threads that were on their way to it. */
+function askAboutMoves(context: PlanContext, peer: EnvironmentId): void {
+  if (!context.outbox.reaches(peer)) return;
+  for (const move of context.overlay.actorsBy({ kind: "move", statuses: ["departing"] }).map(asMove))
+    if (move.environmentId === peer && move.standIn != null) context.uow.tell({ to: move.id, event: { type: "move.abort_requested" } });
 }
 
 /**

@@ -21,7 +21,7 @@ export const departMove: Plan<"move.depart"> = (command, context) => {
     return { outcome: "waits" };
   }
   if (thread.lastOrdinal !== command.atOrdinal) return { outcome: "changed" };
-  if (context.settings.linkTo(move.environmentId) === null) return unfit(context, move, noLink(move));
+  if (!context.outbox.reaches(move.environmentId)) return unfit(context, move, noLink(move));
   const { offer, carried } = offerOf(context, move, thread);
   const left = (command.code?.leftOut ?? []).map(({ path, reason }) => `${path} stays here (${reason.replaceAll("_", " ")})`);
   const bytes = Buffer.byteLength(JSON.stringify(offer));

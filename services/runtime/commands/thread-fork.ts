@@ -1,14 +1,14 @@
 import type { ForkPoint } from "../../../schemas/command.ts";
-import type { CheckpointId, RunId, ThreadId } from "../../../schemas/ids.ts";
+import type { CheckpointId, RunId, ThreadId, TransferId } from "../../../schemas/ids.ts";
 import type { Run } from "../../../schemas/run.ts";
-import type { AppThread } from "../../../schemas/thread.ts";
+import type { AppThread, MayAlsoLive } from "../../../schemas/thread.ts";
 import { createdBy, mayChange, originOf } from "../access.ts";
 import { historyOf, inheritsAsOf, latestStablePoint } from "../history.ts";
 import { addItem, needPresent, needRun, type Plan, type PlanContext } from "../plan.ts";
 import { refuse } from "../refused.ts";
 import { pointAt } from "../source-point.ts";
 import { threadFrom } from "../typed-actors.ts";
-import { blankThread, chosenWorkspace } from "./thread-create.ts";
+import { blankThread, chosenWorkspace, ownWorkspace } from "./thread-create.ts";
 
 /** A point that a fork can be made at: `threadId` is the thread whose run it is, which an inherited run keeps (case F04). */
 type StableAt = { threadId: ThreadId; runId: RunId | null; ordinal: number; checkpointId: CheckpointId };
@@ -21,6 +21,24 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
   const source = needPresent(context, command.threadId);
   mayChange(context, source);
   const at = resolvePoint(context, source, command.at);
+  return makeFork(context, source, at, {
+    givenAs: command.at.kind,
+    title: command.title ?? source.title,
+    workspace: chosenWorkspace(context, source, command.workspace),
+  });
+};
+
+/** What a person goes on with in place of a thread that may live elsewhere: a fork of its last checkpoint (links.md, Moves). */
+export function makeStandIn(context: PlanContext, source: AppThread, mayAlsoLive: MayAlsoLive): ThreadId | null {
+  const at = latestStablePoint(source);
+  if (at === null) return null;
+  const given = { givenAs: "latest_stable" as const, title: source.title, workspace: ownWorkspace(context, source), mayAlsoLive };
+  return makeFork(context, source, withCheckpoint(context, at), given).threadId;
+}
+
+type Fork = { givenAs: ForkPoint["kind"]; title: string; workspace: AppThread["workspace"]; mayAlsoLive?: MayAlsoLive };
+
+function makeFork(context: PlanContext, source: AppThread, at: StableAt, fork: Fork): { threadId: ThreadId; transferId: TransferId } {
   const id = context.uow.ids.next("thread");
   const transferId = context.uow.ids.next("transfer");
   const actor = createdBy(context.caller);
@@ -29,7 +47,7 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
     input: {
       ...blankThread(id),
       projectId: source.projectId,
-      title: command.title ?? source.title,
+      title: fork.title,
       lineage: {
         parentThreadId: source.id,
         parentEnvironmentId: null,
@@ -38,7 +56,8 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
       },
       inherited: { threadId: at.threadId, runId: at.runId, ordinal: at.ordinal, ...takenOver(source, at) },
       modes: source.modes,
-      workspace: chosenWorkspace(context, source, command.workspace),
+      workspace: fork.workspace,
+      ...(fork.mayAlsoLive !== undefined && { mayAlsoLive: fork.mayAlsoLive }),
       linkOrigin: originOf(context, source),
       depth: source.depth,
       createdBy: actor,
@@ -51,7 +70,7 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
       type: "fork",
       sourceThreadId: source.id,
       targetThreadId: id,
-      sourcePoint: pointAt({ ...at, givenAs: command.at.kind }),
+      sourcePoint: pointAt({ ...at, givenAs: fork.givenAs }),
       basePoint: null,
       sourceProvider: sourceProvider(context, at),
       targetProvider: null,
@@ -69,7 +88,7 @@ export const forkThread: Plan<"thread.fork"> = (command, context) => {
     body: { kind: "fork_marker", sourceThreadId: source.id, sourceRunId: at.runId, transferId },
   });
   return { threadId: id, transferId };
-};
+}
 
 function resolvePoint(context: PlanContext, source: AppThread, point: ForkPoint): StableAt {
   switch (point.kind) {

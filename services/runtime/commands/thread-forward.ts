@@ -11,7 +11,7 @@ export const forwardThread: Plan<"thread.forward"> = (command, context) => {
   const thread = threadFrom(context.overlay, command.threadId);
   const to = thread?.status === "departed" ? thread.departed : undefined;
   // Without a link they wait, and are shown where they are.
-  if (to === undefined || context.settings.linkTo(to.environmentId) === null) return { forwarded: 0 };
+  if (to === undefined || !context.outbox.reaches(to.environmentId)) return { forwarded: 0 };
   const late = openTransfersTo(context.overlay, command.threadId, true).filter((t) => t.type === "subagent_result" && t.claim === null);
   for (const transfer of late) {
     const outcome = transfer.outcome ?? { ending: "interrupted" as const, error: null };

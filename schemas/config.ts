@@ -28,6 +28,22 @@ export const ProviderConfig = z.discriminatedUnion("kind", [
     extraArgs: z.array(z.string()).optional(),
     ...common,
   }),
+  z.strictObject({
+    kind: z.literal("claude"),
+    /** A folder whose `node_modules` holds `@anthropic-ai/claude-agent-sdk`; without: where ropewalk itself is installed, then globally. */
+    sdk: z.string().min(1).optional(),
+    /** The native binary; without: `ROPEWALK_CLAUDE_BIN`, else the one that the SDK brings. */
+    bin: z.string().min(1).optional(),
+    /** `CLAUDE_CONFIG_DIR`; without: the user's own. */
+    home: z.string().min(1).optional(),
+    /** The whole environment of the process; without: the caller's. */
+    env: z.record(z.string(), z.string()).optional(),
+    /** Which of Claude Code's settings files count; without: all of them. Without `project`, CLAUDE.md is not read either. */
+    settings: z.array(z.enum(["user", "project", "local"])).optional(),
+    /** A conversation without a turn keeps its process for this long. Milliseconds; default 5 minutes. */
+    idleMs: z.number().int().positive().optional(),
+    ...common,
+  }),
 ]);
 export type ProviderConfig = z.infer<typeof ProviderConfig>;
 

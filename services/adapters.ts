@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type EnvironmentConfig, ProviderConfig } from "../schemas/config.ts";
+import { createClaudeAdapter } from "./providers/claude/adapter.ts";
 import { createCodexAdapter } from "./providers/codex/adapter.ts";
 import type { ProviderAdapter } from "./providers/contract.ts";
 import { createScriptedAdapter } from "./providers/scripted/adapter.ts";
@@ -16,10 +17,17 @@ export function configuredAdapters(
     const provider = ProviderConfig.parse(raw);
     const stateDir = join(dir, "providers", instance);
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    const adapter =
-      provider.kind === "scripted"
-        ? createScriptedAdapter({ instance, config: provider, stateDir, baseDir: dir })
-        : createCodexAdapter({ instance, config: provider, stateDir });
-    return [[instance, adapter]];
+    return [[instance, adapterOf(instance, provider, stateDir, dir)]];
   });
+}
+
+function adapterOf(instance: string, config: ProviderConfig, stateDir: string, baseDir: string): ProviderAdapter {
+  switch (config.kind) {
+    case "scripted":
+      return createScriptedAdapter({ instance, config, stateDir, baseDir });
+    case "codex":
+      return createCodexAdapter({ instance, config, stateDir });
+    case "claude":
+      return createClaudeAdapter({ instance, config, stateDir });
+  }
 }

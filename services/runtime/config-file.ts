@@ -120,11 +120,11 @@ const refused = (reason: string, message: string, hint: string, code: RefusalCod
   refusal: refusal(code, reason, message, hint),
 });
 
-/** An environment of this machine, with Codex as the agent that most people have, and no links. */
+/** An environment of this machine, with the agents that most people have, and no links. */
 export function freshConfig(): EnvironmentConfig {
   return {
     environment: { id: systemIdentifiers.next("env"), name: hostname() || "environment" },
-    providers: { codex: { kind: "codex" } },
+    providers: { codex: { kind: "codex" }, claude: { kind: "claude" } },
     defaultProvider: "codex",
     nats: null,
     links: [],

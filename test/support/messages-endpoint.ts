@@ -14,9 +14,15 @@ export type MessagesRequest = {
 };
 
 export type MessagesReply =
-  | { kind: "text"; text: string }
+  /** A message; `chunks` are sent as separate deltas, `thinking` before them in a block of its own. */
+  | { kind: "text"; text: string; chunks?: string[]; thinking?: string }
   | { kind: "tool"; name: string; input: Record<string, unknown> }
-  | { kind: "status"; status: number; message: string };
+  /** `after`: in how many seconds it may be asked again, as the header `retry-after`. */
+  | { kind: "status"; status: number; message: string; after?: number }
+  /** Reads the request and never answers: not even headers, or (`afterDelta`) half a message and then nothing. */
+  | { kind: "silence"; afterDelta?: string }
+  /** Answers when `until` resolves. */
+  | { kind: "later"; until: Promise<unknown>; reply: MessagesReply };
 
 /** First rule that returns a reply wins; without one the model says `ok`. */
 export type MessagesRule = (request: MessagesRequest) => MessagesReply | undefined;
@@ -26,7 +32,10 @@ export function whenAsked(marker: string, ...replies: [MessagesReply, ...Message
   return ({ prompt, outputs }) => (prompt.includes(marker) ? replies[Math.min(outputs.length, replies.length - 1)] : undefined);
 }
 
-export const answers = (text: string): MessagesReply => ({ kind: "text", text });
+export const answers = (text: string, ...chunks: string[]): MessagesReply =>
+  chunks.length === 0 ? { kind: "text", text } : { kind: "text", text, chunks };
+/** What makes the agent call a tool of its own. */
+export const calls = (name: string, input: Record<string, unknown>): MessagesReply => ({ kind: "tool", name, input });
 
 /** A model on loopback that speaks the streaming Messages API: just enough of it for Claude Code to run turns. */
 export class MessagesEndpoint implements AsyncDisposable {
@@ -46,6 +55,11 @@ export class MessagesEndpoint implements AsyncDisposable {
     const endpoint = new MessagesEndpoint(server);
     server.on("request", (request, response) => void endpoint.#serve(request, response, rules));
     return endpoint;
+  }
+
+  /** The requests whose last text of the user contains `marker`. */
+  about(marker: string): MessagesRequest[] {
+    return this.requests.filter((request) => request.prompt.includes(marker));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -69,7 +83,7 @@ export class MessagesEndpoint implements AsyncDisposable {
     const received = readRequest(request, JSON.parse(text) as Record<string, unknown>);
     this.requests.push(received);
     const reply = rules.map((rule) => rule(received)).find((found) => found !== undefined) ?? answers("ok");
-    answer(response, reply, received, this.requests.length);
+    await answer(response, reply, received, this.requests.length);
   }
 }
 
@@ -99,36 +113,100 @@ function readRequest({ headers }: IncomingMessage, body: Record<string, unknown>
   return { headers, transcript, prompt, outputs, body };
 }
 
-function answer(response: ServerResponse, reply: MessagesReply, { body }: MessagesRequest, number: number): void {
-  if (reply.kind === "status") {
-    json(response, reply.status, { type: "error", error: { type: "invalid_request_error", message: reply.message } });
-    return;
+const usage = { input_tokens: 100, output_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+const errorTypes: Record<number, string> = {
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  429: "rate_limit_error",
+  500: "api_error",
+  529: "overloaded_error",
+};
+
+async function answer(response: ServerResponse, reply: MessagesReply, request: MessagesRequest, number: number): Promise<void> {
+  switch (reply.kind) {
+    case "later":
+      await reply.until;
+      return answer(response, reply.reply, request, number);
+    case "status": {
+      if (reply.after !== undefined) response.setHeader("retry-after", String(reply.after));
+      const type = errorTypes[reply.status] ?? "invalid_request_error";
+      json(response, reply.status, { type: "error", error: { type, message: reply.message } });
+      return;
+    }
+    case "silence":
+      if (reply.afterDelta !== undefined)
+        new MessageStream(response, request, number).block({ kind: "text", text: reply.afterDelta }, false);
+      return;
+    default:
+      if (request.body.stream === true) new MessageStream(response, request, number).whole(reply);
+      else json(response, 200, { ...head(request, number), content: blocksIn(reply, number), stop_reason: stopReason(reply) });
   }
-  const block =
-    reply.kind === "text"
-      ? { type: "text", text: reply.text }
-      : { type: "tool_use", id: `toolu_${number}`, name: reply.name, input: reply.input };
-  const stopReason = reply.kind === "text" ? "end_turn" : "tool_use";
-  const usage = { input_tokens: 100, output_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
-  const message = { id: `msg_${number}`, type: "message", role: "assistant", model: body.model, stop_sequence: null, usage };
-  if (body.stream !== true) {
-    json(response, 200, { ...message, content: [block], stop_reason: stopReason });
-    return;
+}
+
+type Answered = Extract<MessagesReply, { kind: "text" | "tool" }>;
+const stopReason = (reply: Answered) => (reply.kind === "text" ? "end_turn" : "tool_use");
+const head = ({ body }: MessagesRequest, number: number) => ({
+  id: `msg_${number}`,
+  type: "message",
+  role: "assistant",
+  model: body.model,
+  stop_sequence: null,
+  usage,
+});
+const blocksIn = (reply: Answered, number: number) =>
+  reply.kind === "text"
+    ? [{ type: "text", text: reply.text }]
+    : [{ type: "tool_use", id: `toolu_${number}`, name: reply.name, input: reply.input }];
+
+/** One answer as server-sent events. */
+class MessageStream {
+  readonly #response: ServerResponse;
+  readonly #number: number;
+  #index = 0;
+
+  constructor(response: ServerResponse, request: MessagesRequest, number: number) {
+    this.#response = response;
+    this.#number = number;
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    this.#send("message_start", { message: { ...head(request, number), content: [], stop_reason: null } });
   }
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const send = (type: string, data: Record<string, unknown>) =>
-    response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
-  send("message_start", { message: { ...message, content: [], stop_reason: null } });
-  send("content_block_start", { index: 0, content_block: { ...block, ...(block.type === "text" ? { text: "" } : { input: {} }) } });
-  const delta =
-    reply.kind === "text"
-      ? { type: "text_delta", text: reply.text }
-      : { type: "input_json_delta", partial_json: JSON.stringify(reply.input) };
-  send("content_block_delta", { index: 0, delta });
-  send("content_block_stop", { index: 0 });
-  send("message_delta", { delta: { stop_reason: stopReason, stop_sequence: null }, usage });
-  send("message_stop", {});
-  response.end();
+
+  whole(reply: Answered): void {
+    if (reply.kind === "text" && reply.thinking !== undefined) this.#thinking(reply.thinking);
+    this.block(reply, true);
+    this.#send("message_delta", { delta: { stop_reason: stopReason(reply), stop_sequence: null }, usage });
+    this.#send("message_stop", {});
+    this.#response.end();
+  }
+
+  block(reply: Answered, isWhole: boolean): void {
+    const empty = reply.kind === "text" ? { text: "" } : { input: {} };
+    const deltas =
+      reply.kind === "text"
+        ? (reply.chunks ?? [reply.text]).map((text) => ({ type: "text_delta", text }))
+        : [{ type: "input_json_delta", partial_json: JSON.stringify(reply.input) }];
+    this.#blockOf({ ...blocksIn(reply, this.#number)[0], ...empty }, deltas, isWhole);
+  }
+
+  #thinking(thinking: string): void {
+    const deltas = [
+      { type: "thinking_delta", thinking },
+      { type: "signature_delta", signature: "c2lnbmVk" },
+    ];
+    this.#blockOf({ type: "thinking", thinking: "", signature: "" }, deltas, true);
+  }
+
+  #blockOf(block: Record<string, unknown>, deltas: Record<string, unknown>[], isWhole: boolean): void {
+    this.#send("content_block_start", { index: this.#index, content_block: block });
+    for (const delta of deltas) this.#send("content_block_delta", { index: this.#index, delta });
+    if (isWhole) this.#send("content_block_stop", { index: this.#index });
+    this.#index += 1;
+  }
+
+  #send(type: string, data: Record<string, unknown>): void {
+    this.#response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
+  }
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {

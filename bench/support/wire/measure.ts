@@ -41,7 +41,7 @@ export function measureWire(provider: WireProvider, text: WireText, coalesceMs?:
     const stateDir = join(dir, "state");
     mkdirSync(stateDir);
     const turn = () => turns[next++] as WireTurn;
-    const adapter = provider === "codex" ? codexFromFrames(stateDir, turn) : claudeFromFrames(turn);
+    const adapter = provider === "codex" ? codexFromFrames(stateDir, turn) : claudeFromFrames(stateDir, turn);
     const config = { providers: {}, defaultProvider: provider };
     const environment = await createEnvironment({ dir, adapters: { [provider]: adapter }, config });
     const server = await serveEnvironment(environment, coalesceMs === undefined ? {} : { coalesceMs });

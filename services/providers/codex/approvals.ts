@@ -1,5 +1,6 @@
+import { wellFormed } from "../content.ts";
 import { approvalAnswers } from "../contract.ts";
-import { diffOf, wellFormed } from "./items.ts";
+import { diffOf } from "./items.ts";
 import type { AskFrame, CodexItem, UserQuestion } from "./protocol.ts";
 
 /** A request of Codex to a person, and how an answer of ours reads there. */

@@ -1,4 +1,5 @@
 import type { Content, ItemBody } from "../../../schemas/item.ts";
+import { content, textOf, wellFormed } from "../content.ts";
 import type { CodexItem, FileChange, ThreadFrame } from "./protocol.ts";
 
 /** A completed native item in our words, or null for what a person need not see (own messages, empty texts, internals). */
@@ -72,15 +73,6 @@ export function planBody({ explanation, plan = [] }: ThreadFrame): ItemBody | nu
   return unlessEmpty([...(explanation ? [explanation] : []), ...steps].join("\n"), (text) => ({ kind: "plan", content: text }));
 }
 
-export function content(text: string): Content {
-  return { text: wellFormed(text) };
-}
-
-/** A lone surrogate (half of an emoji that a stream was cut in) is refused by our schemas. */
-export function wellFormed(text: string): string {
-  return text.toWellFormed();
-}
-
 function reasoningOf({ summary = [], content: raw = [] }: CodexItem): string {
   return [...summary, ...raw.map(textOf)].join("\n\n");
 }
@@ -126,15 +118,6 @@ function mcpResult({ result, error }: CodexItem): string {
 
 function isMcpError({ result, error }: CodexItem): boolean {
   return Boolean(error) || (result as { isError?: unknown } | null | undefined)?.isError === true;
-}
-
-/** Text parts as their text, everything else as JSON. */
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "string") return value;
-  if (Array.isArray(value)) return value.map(textOf).join("\n");
-  const text = (value as { text?: unknown }).text;
-  return typeof text === "string" ? text : JSON.stringify(value);
 }
 
 function unlessEmpty(text: string | undefined, body: (content: Content) => ItemBody): ItemBody | null {

@@ -1,5 +1,5 @@
+import { abortable } from "../abortable.ts";
 import type { OpenSession } from "../contract.ts";
-import { abortable } from "./abortable.ts";
 import { failure, isHeld, openFailure, RpcError } from "./failure.ts";
 import { turnNamed } from "./history.ts";
 import { type Policy, policyOf, requirePolicy } from "./modes.ts";

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "../../runtime/ports/clock.ts";
+import { within } from "../abortable.ts";
 import type { ProviderFailure } from "../contract.ts";
-import { within } from "./abortable.ts";
 import { failure } from "./failure.ts";
 import { type RpcHandlers, RpcPeer } from "./rpc.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/ports/clock.ts";
+import { abortable, within } from "../abortable.ts";
 import type { ProviderFailure } from "../contract.ts";
-import { abortable, within } from "./abortable.ts";
 import { asFailure, failure } from "./failure.ts";
 import { CodexProcess, type Launch, type StartChild } from "./process.ts";
 import type { RpcId, ThreadFrame } from "./protocol.ts";

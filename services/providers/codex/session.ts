@@ -1,6 +1,6 @@
 import type { NativeRef } from "../../../schemas/provider.ts";
+import { abortable } from "../abortable.ts";
 import type { ProviderFailure, ProviderSession, TurnInput, TurnSink } from "../contract.ts";
-import { abortable } from "./abortable.ts";
 import { additionalContext } from "./context.ts";
 import { asFailure, failure, RpcError } from "./failure.ts";
 import type { CodexTurn, RpcId, ThreadFrame } from "./protocol.ts";

@@ -1,10 +1,11 @@
 import type { NativeRef } from "../../../schemas/provider.ts";
 import type { Refusal } from "../../../schemas/refusal.ts";
 import type { RunEnding } from "../../../schemas/run.ts";
+import { content } from "../content.ts";
 import type { ProviderFailure, TurnEvent, TurnSink } from "../contract.ts";
 import { readAsk } from "./approvals.ts";
 import { turnFailure } from "./failure.ts";
-import { childThreadsOf, commandBody, content, itemBody, planBody } from "./items.ts";
+import { childThreadsOf, commandBody, itemBody, planBody } from "./items.ts";
 import type { BackgroundTerminals, CodexItem, CodexTurn, RpcId, ThreadFrame } from "./protocol.ts";
 import { OpenRequests } from "./requests.ts";
 import type { Connection } from "./server.ts";

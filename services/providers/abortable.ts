@@ -1,7 +1,7 @@
-import type { ProviderFailure } from "../contract.ts";
+import type { ProviderFailure } from "./contract.ts";
 
 /**
- * Waits for `work` until `signal` aborts. Codex cannot take a request back, so work that is given up goes on: `clean` gets
+ * Waits for `work` until `signal` aborts. A request cannot be taken back, so work that is given up goes on: `clean` gets
  * its late result, and what it does about it is nobody's concern any more.
  */
 export async function abortable<T>(

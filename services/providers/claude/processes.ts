@@ -1,0 +1,49 @@
+import { readdir, readFile } from "node:fs/promises";
+
+/** Set in the environment of every agent, and so of every process that it starts; its value is another for each of them. */
+export const markName = "ROPEWALK_AGENT";
+
+/**
+ * Processes that an agent left: those whose environment has its mark. Told from Linux's own records; elsewhere it cannot be
+ * asked, and the answer is none.
+ */
+export async function markedProcesses(mark: string): Promise<number[]> {
+  if (process.platform !== "linux") return [];
+  const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
+  const wanted = Buffer.from(`${markName}=${mark}\0`);
+  const found = await Promise.all(
+    // Not ours to read, or gone meanwhile.
+    pids.map((pid) =>
+      readFile(`/proc/${pid}/environ`).then(
+        (env) => (env.includes(wanted) ? [Number(pid)] : []),
+        () => [],
+      ),
+    ),
+  );
+  return found.flat().filter((pid) => pid !== process.pid);
+}
+
+/** Ends what an agent left, at once. */
+export async function endMarked(mark: string): Promise<number> {
+  const pids = await markedProcesses(mark);
+  for (const pid of pids) endProcess(pid, "SIGKILL");
+  return pids.length;
+}
+
+/** A negative `pid` means the group. */
+export function endProcess(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { constants, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -46,37 +45,5 @@ async function read(path: string, each: (chunk: Buffer) => Promise<void>, sync =
     }
   } finally {
     await source.close();
-  }
-}
-
-/** Written whole or not at all, and on the disk before this returns; readable by its owner alone. */
-export function writeWhole(path: string, text: string): void {
-  const fresh = `${path}.new`;
-  try {
-    const fd = openSync(fresh, "w", 0o600);
-    try {
-      writeFileSync(fd, text);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(fresh, path);
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  }
-  syncFolder(dirname(path));
-}
-
-/** What was put into a folder, or renamed in it, stays so after a power cut. Not every system can do it. */
-export function syncFolder(folder: string): void {
-  let fd: number | null = null;
-  try {
-    fd = openSync(folder, "r");
-    fsyncSync(fd);
-  } catch {
-    // Windows lets nobody open a folder.
-  } finally {
-    if (fd !== null) closeSync(fd);
   }
 }

@@ -8,8 +8,9 @@ import type { AppThread } from "../../schemas/thread.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { refuse } from "../runtime/refused.ts";
 import { packageVersion } from "../runtime/version.ts";
+import { syncFolder } from "../runtime/whole-file.ts";
 import { copyFiles, filesOf } from "./contents.ts";
-import { measureSynced, syncFolder } from "./files.ts";
+import { measureSynced } from "./files.ts";
 import { manifestIn, storeName, viewOf, writeManifest } from "./manifest.ts";
 import { forgetPlaces, rememberPlace, unfinishedName } from "./places.ts";
 

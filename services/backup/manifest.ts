@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { BackupManifest, type BackupView, backupFormat, backupVersion } from "../../schemas/backup.ts";
 import { payloadDigest } from "../runtime/digest.ts";
 import { refuse } from "../runtime/refused.ts";
-import { writeWhole } from "./files.ts";
+import { writeWhole } from "../runtime/whole-file.ts";
 
 const manifestName = "manifest.json";
 export const storeName = "ropewalk.db";

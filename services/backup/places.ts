@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { Text } from "../../schemas/text.ts";
-import { writeWhole } from "./files.ts";
+import { writeWhole } from "../runtime/whole-file.ts";
 
 /** `backups.json` in an environment's folder: every backup of it that was begun, so that a purge finds what it must rewrite. */
 const Places = z.strictObject({ version: z.literal(1), backups: z.array(Text) });

@@ -5,8 +5,9 @@ import { EnvironmentConfig } from "../../schemas/config.ts";
 import type { ThreadId } from "../../schemas/ids.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { refuse } from "../runtime/refused.ts";
+import { syncFolder, writeWhole } from "../runtime/whole-file.ts";
 import { filesFolder } from "./contents.ts";
-import { copyMeasured, measure, syncFolder, writeWhole } from "./files.ts";
+import { copyMeasured, measure } from "./files.ts";
 import { damaged, readManifest, storeName } from "./manifest.ts";
 import { noteTwin } from "./twins.ts";
 

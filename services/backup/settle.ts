@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RestoredNote } from "../../schemas/backup.ts";
-import { writeWhole } from "./files.ts";
+import { writeWhole } from "../runtime/whole-file.ts";
 import { noteName } from "./restore.ts";
 
 /** What the folder's first start after a restore is to settle; null when there is nothing. */

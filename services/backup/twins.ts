@@ -5,7 +5,7 @@ import { EnvironmentConfig } from "../../schemas/config.ts";
 import type { EnvironmentId } from "../../schemas/ids.ts";
 import { Text } from "../../schemas/text.ts";
 import { refuse } from "../runtime/refused.ts";
-import { writeWhole } from "./files.ts";
+import { writeWhole } from "../runtime/whole-file.ts";
 
 /** `twins.json` in an environment's folder: other folders with the same identity, which a restore beside the original made. */
 const Twins = z.strictObject({ version: z.literal(1), folders: z.array(Text) });

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, fsyncSync, linkSync, mkdirSync, openSync, readFil
 import { join } from "node:path";
 import { z } from "zod";
 import { PublicKey } from "../../schemas/link.ts";
+import { syncFolder } from "../runtime/whole-file.ts";
 
 /** An environment's own key pair, ready for use. The private key never leaves this object. */
 export interface EnvironmentKeys {
@@ -97,16 +98,6 @@ function create(folder: string, path: string): KeyObject {
     return createPrivateKey({ key: { kty: "OKP", crv: "X25519", x: stored.publicKey, d: stored.privateKey }, format: "jwk" });
   } finally {
     rmSync(temporary, { force: true });
-  }
-}
-
-function syncFolder(folder: string): void {
-  if (process.platform === "win32") return;
-  const fd = openSync(folder, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { ClientGrant, ClientResource } from "../../schemas/client.ts";
@@ -6,6 +6,7 @@ import { ClientId } from "../../schemas/ids.ts";
 import { refusal } from "../../schemas/refusal.ts";
 import { Digest, Timestamp } from "../../schemas/text.ts";
 import { CommandRefused } from "../runtime/environment-api.ts";
+import { writeWhole } from "../runtime/whole-file.ts";
 
 const StoredToken = z.strictObject({
   /** The public half; the secret one is only here as the digest of the whole. */
@@ -54,18 +55,8 @@ export function readClients(dir: string): StoredClient[] {
 /** Written whole or not at all, and on the disk before this returns: what was taken back stays taken back. */
 export function writeClients(dir: string, clients: readonly StoredClient[]): void {
   const path = clientsFile(dir);
-  const fresh = `${path}.new`;
   try {
-    rmSync(fresh, { force: true });
-    const fd = openSync(fresh, "wx", 0o600);
-    try {
-      writeFileSync(fd, `${JSON.stringify({ version: 1, clients }, null, 1)}\n`);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(fresh, path);
-    syncFolder(dir);
+    writeWhole(path, `${JSON.stringify({ version: 1, clients }, null, 1)}\n`);
   } catch (error) {
     throw unusable("clients_unwritable", `${path} cannot be written: ${why(error)}`, "Check the folder's owner, rights and free space.");
   }
@@ -85,16 +76,6 @@ function readOwnerOnly(path: string): string | null {
     if (process.platform !== "win32" && (mode & 0o077) !== 0)
       throw unusable("clients_too_open", `${path}: others can reach it (mode ${mode.toString(8)})`, `Run: chmod 600 ${path}`);
     return readFileSync(fd, "utf8");
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function syncFolder(dir: string): void {
-  if (process.platform === "win32") return;
-  const fd = openSync(dir, "r");
-  try {
-    fsyncSync(fd);
   } finally {
     closeSync(fd);
   }

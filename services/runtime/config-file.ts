@@ -1,10 +1,11 @@
-import { closeSync, fsyncSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { EnvironmentConfig } from "../../schemas/config.ts";
 import { type Refusal, type RefusalCode, refusal } from "../../schemas/refusal.ts";
 import { CommandRefused } from "./environment-api.ts";
 import { systemIdentifiers } from "./system-identifiers.ts";
+import { writeWhole } from "./whole-file.ts";
 
 export type ConfigResult = { ok: true; config: EnvironmentConfig; created: boolean } | { ok: false; refusal: Refusal };
 
@@ -65,21 +66,7 @@ function repeatedLinks({ links }: EnvironmentConfig): string[] {
 
 /** Written whole or not at all. A link to a file elsewhere stays a link, and that file is written. */
 export function writeConfig(dir: string, config: EnvironmentConfig): void {
-  const path = realPath(join(dir, "config.json"));
-  const fresh = `${path}.new`;
-  try {
-    const fd = openSync(fresh, "w", 0o600);
-    try {
-      writeFileSync(fd, `${JSON.stringify(config, null, 2)}\n`);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(fresh, path);
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  }
+  writeWhole(realPath(join(dir, "config.json")), `${JSON.stringify(config, null, 2)}\n`);
 }
 
 /** Changes the file as it is now, so that what a person wrote into it meanwhile stays. Throws CommandRefused for one that cannot be used. */

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve as absolute } from "node:path";
 import { Command } from "commander";
+import { writeWhole } from "../../runtime/whole-file.ts";
 import { badInput, CliFailure, exitOf } from "../failure.ts";
 import { during } from "../progress.ts";
 import { resolve } from "../references.ts";
@@ -34,7 +35,7 @@ export function exportCommand(): Command {
         }
         const file = absolute(output);
         if (existsSync(file) && !force) throw badInput("file_exists", `${file} is there already`, "Name another file, or say --force.");
-        writeWhole(file, text);
+        writeOrRefuse(file, text);
         const about = {
           threadId,
           file,
@@ -52,20 +53,11 @@ export function exportCommand(): Command {
     );
 }
 
-/** All of it or nothing, readable by its owner alone: a conversation is nobody else's business. */
-function writeWhole(file: string, text: string): void {
-  const fresh = `${file}.part`;
+/** A conversation is nobody else's business, so its file is for its owner alone. */
+function writeOrRefuse(file: string, text: string): void {
   try {
-    const fd = openSync(fresh, "w", 0o600);
-    try {
-      writeFileSync(fd, text);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(fresh, file);
+    writeWhole(file, text);
   } catch (error) {
-    rmSync(fresh, { force: true });
     throw badInput(
       "cannot_write",
       `${file} cannot be written: ${(error as Error).message}`,

@@ -1,9 +1,9 @@
-import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import type { ThreadId } from "../../../schemas/ids.ts";
 import type { PurgeReport } from "../../../schemas/purge.ts";
 import type { ResultOf } from "../../../schemas/results.ts";
 import type { LocalClient } from "../../http/client.ts";
+import { confirm } from "../confirm.ts";
 import { type ExitCode, exitCode } from "../exit-codes.ts";
 import { badInput } from "../failure.ts";
 import { during } from "../progress.ts";
@@ -54,7 +54,7 @@ async function purgeThreads(shell: Shell, client: LocalClient, refs: readonly st
     shell.answer({ threads: ids }, () => words.map((line) => `would go: ${line}`).join("\n"));
     return undefined;
   }
-  await confirmed(shell, options, words, "remove this for good?");
+  await confirm(shell, { goes: words, question: "remove this for good?", yes: options.yes === true });
   const results: (ResultOf["thread.purge"] & { commit: number })[] = [];
   for (const threadId of ids) {
     const { keepForks, stop, discardWork } = options;
@@ -105,7 +105,7 @@ async function purgeText(shell: Shell, client: LocalClient, text: string, option
     shell.answer(report, () => "it is nowhere");
     return undefined;
   }
-  await confirmed(shell, options, whereItIs(report), "take it out for good?");
+  await confirm(shell, { goes: whereItIs(report), question: "take it out for good?", yes: options.yes === true });
   const { report: after } = await during("taking it out", client.purgeText(text));
   const places = after.places.reduce((sum, place) => sum + place.count, 0);
   shell.answer(after, () =>
@@ -135,18 +135,4 @@ function whatIsLeft({ left, sessions, environments }: PurgeReport): string[] {
     ),
     ...environments.map((id) => `${id} may have been told: purge it there too`),
   ];
-}
-
-async function confirmed(shell: Shell, options: Options, words: readonly string[], question: string): Promise<void> {
-  if (!shell.json) for (const line of words) shell.note(line);
-  if (options.yes === true) return;
-  if (shell.json || process.stdin.isTTY !== true)
-    throw badInput("not_confirmed", "nobody is here to be asked", "Look with --dry-run, then say --yes.");
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    if (!/^y(es)?$/i.test((await asking.question(`${question} [y/N] `)).trim()))
-      throw badInput("not_confirmed", "nothing was done", "Say y to go on.");
-  } finally {
-    asking.close();
-  }
 }

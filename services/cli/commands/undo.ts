@@ -1,9 +1,9 @@
-import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import type { RunId, ThreadId } from "../../../schemas/ids.ts";
 import type { UndoPreviewAnswer } from "../../http/client/answers.ts";
 import type { LocalClient } from "../../http/client.ts";
 import { fileLines } from "../changed-files.ts";
+import { confirm } from "../confirm.ts";
 import { badInput } from "../failure.ts";
 import { during } from "../progress.ts";
 import { resolve } from "../references.ts";
@@ -33,7 +33,7 @@ export function undoCommand(): Command {
           shell.answer(preview, () => whatGoes(preview).join("\n"));
           return undefined;
         }
-        await confirmed(preview, options.yes === true, shell);
+        await confirm(shell, { goes: whatGoes(preview), question: "take this back?", yes: options.yes === true });
         const { result, commit, repeated } = await client.command(
           { type: "thread.undo", threadId, ...(to !== undefined && { to: to === "start" ? null : to }) },
           shell.commandId(),
@@ -62,20 +62,6 @@ export function whatGoes({ runs, files }: UndoPreviewAnswer): string[] {
     ...changes,
     ...(files !== null && files.length > shownFiles ? [`    and ${files.length - shownFiles} more`] : []),
   ];
-}
-
-async function confirmed(preview: UndoPreviewAnswer, yes: boolean, shell: Shell): Promise<void> {
-  if (!shell.json) for (const line of whatGoes(preview)) shell.note(line);
-  if (yes) return;
-  if (shell.json || process.stdin.isTTY !== true)
-    throw badInput("not_confirmed", "nobody is here to be asked", "Look with --dry-run, then say --yes.");
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await asking.question("take this back? [y/N] ");
-    if (!/^y(es)?$/i.test(answer.trim())) throw badInput("not_confirmed", "nothing was done", "Say y to take it back.");
-  } finally {
-    asking.close();
-  }
 }
 
 async function redo(shell: Shell, client: LocalClient, threadId: ThreadId): Promise<undefined> {

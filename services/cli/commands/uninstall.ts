@@ -1,11 +1,11 @@
-import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { EnvironmentUnreachable } from "../../http/client/failures.ts";
 import { connectLocal } from "../../http/client.ts";
 import type { Belongings } from "../../uninstalling.ts";
 import { removeCaches } from "../caches.ts";
+import { confirm } from "../confirm.ts";
 import { type ExitCode, exitCode } from "../exit-codes.ts";
-import { badInput, CliFailure, exitOf } from "../failure.ts";
+import { CliFailure, exitOf } from "../failure.ts";
 import { during } from "../progress.ts";
 import { installedService } from "../service/find.ts";
 import { offline } from "../session.ts";
@@ -48,7 +48,7 @@ async function uninstall(shell: Shell, options: Options): Promise<ExitCode> {
     if (!shell.json) for (const line of lines) shell.note(line);
     throw new CliFailure(uncommitted(all), exitOf(uncommitted(all)));
   }
-  await confirmed(shell, lines, options.yes === true);
+  await confirm(shell, { goes: lines, question: "remove all of this?", yes: options.yes === true });
 
   // In this order whatever is broken off can be done again: what would start it anew goes first, the folder last.
   if (service !== null) {
@@ -139,19 +139,5 @@ async function end(dir: string): Promise<void> {
     if (!(error instanceof EnvironmentUnreachable)) throw error;
   } finally {
     client.close();
-  }
-}
-
-async function confirmed(shell: Shell, lines: string[], yes: boolean): Promise<void> {
-  if (!shell.json) for (const line of lines) shell.note(line);
-  if (yes) return;
-  if (shell.json || process.stdin.isTTY !== true)
-    throw badInput("not_confirmed", "nobody is here to be asked", "Look with --dry-run, then say --yes.");
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await asking.question("remove all of this? [y/N] ");
-    if (!/^y(es)?$/i.test(answer.trim())) throw badInput("not_confirmed", "nothing was done", "Say y to remove it.");
-  } finally {
-    asking.close();
   }
 }

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { connectLocal, type LocalClient } from "../../http/client.ts";
+import { writeWhole } from "../../runtime/whole-file.ts";
 import { openLogFor } from "../background.ts";
 import { type ExitCode, exitCode } from "../exit-codes.ts";
 import { CliFailure } from "../failure.ts";
@@ -27,7 +28,7 @@ export async function install(shell: Shell): Promise<ExitCode> {
   try {
     const tookOver = why === null && shell.mayStart ? await makeWay(client, manager, isChanged) : null;
     closeSync(openLogFor(program.record.dir));
-    if (isChanged) writeWhole(manager.file, text);
+    if (isChanged) writeOrRefuse(manager.file, text);
     if (why === null) await have(shell, client, manager, isChanged);
     const state = why === null ? await manager.state() : null;
     const commands = why === null ? [] : manager.byHand.activate;
@@ -99,14 +100,11 @@ function foreign(manager: ServiceManager): CliFailure {
   return new CliFailure({ code: "orchestration_error", reason: "service_foreign", message, hint }, exitCode.refused);
 }
 
-function writeWhole(file: string, text: string): void {
-  const fresh = `${file}.new`;
+function writeOrRefuse(file: string, text: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(fresh, text, { mode: 0o644 });
-    renameSync(fresh, file);
+    writeWhole(file, text, 0o644);
   } catch (error) {
-    rmSync(fresh, { force: true });
     const message = `${file} cannot be written: ${(error as Error).message}`;
     throw new CliFailure(
       { code: "orchestration_error", reason: "service_unwritable", message, hint: "Check the folder's owner and rights." },

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { EnvironmentId, InviteId, LinkId } from "../../../schemas/ids.ts";
@@ -7,6 +7,7 @@ import { PairingSecret } from "../../../schemas/pairing.ts";
 import { refusal } from "../../../schemas/refusal.ts";
 import { Timestamp, Title } from "../../../schemas/text.ts";
 import { CommandRefused } from "../../runtime/environment-api.ts";
+import { writeWhole } from "../../runtime/whole-file.ts";
 
 export const Invite = z.strictObject({
   id: InviteId,
@@ -79,32 +80,12 @@ export class Invites {
   }
 
   #write(invites: readonly Invite[]): void {
-    const fresh = `${this.#path}.new`;
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      rmSync(fresh, { force: true });
-      const fd = openSync(fresh, "wx", 0o600);
-      try {
-        writeFileSync(fd, `${JSON.stringify({ version: 1, invites }, null, 1)}\n`);
-        fsyncSync(fd);
-      } finally {
-        closeSync(fd);
-      }
-      renameSync(fresh, this.#path);
-      syncFolder(this.#folder);
+      writeWhole(this.#path, `${JSON.stringify({ version: 1, invites }, null, 1)}\n`);
     } catch (error) {
       throw unusable("invites_unwritable", `${this.#path} cannot be written: ${why(error)}`, "Check the folder's rights and free space.");
     }
-  }
-}
-
-function syncFolder(folder: string): void {
-  if (process.platform === "win32") return;
-  const fd = openSync(folder, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { agentsOf, processesOf, transcript } from "../support/claude-world.ts";
+import { agentsOf, bash, processesOf, transcript } from "../support/claude-world.ts";
 import { startEnvironment, type TestEnvironment, until } from "../support/environments.ts";
 import { answers, MessagesEndpoint, type MessagesRule, whenAsked } from "../support/messages-endpoint.ts";
-import { RealClaude } from "../support/real-claude.ts";
+import { dummyClaudeKey, RealClaude } from "../support/real-claude.ts";
 
 /** An environment whose agent is the real Claude Code, with a model on loopback, beside a scripted second provider. */
 async function claudeEnvironment(...rules: MessagesRule[]) {
@@ -118,6 +120,22 @@ describe("a real Claude behind the runtime", () => {
       expect(run.error?.hint).not.toBe("");
     }
     expect((await env.say(s, "fine again")).status).toBe("completed");
+  });
+
+  it("The key is in no file of the environment, whatever the model's endpoint says and the agent prints", async () => {
+    const { env, endpoint } = await claudeEnvironment(
+      whenAsked("ENV", bash("env; tr '\\0' '\\n' </proc/$CLAUDE_PID/environ"), answers("done")),
+      whenAsked("E401.", { kind: "status", status: 401, message: `the key ${dummyClaudeKey} is wrong` }),
+    );
+    const s = await env.newThread({ runtimeMode: "full-access" });
+    expect((await env.say(s, "ENV")).status).toBe("completed");
+    expect((await env.say(s, "E401.")).status).toBe("failed");
+    expect(endpoint.requests.every(({ headers }) => headers["x-api-key"] === dummyClaudeKey)).toBe(true);
+    const config = join(env.dir, "config.json");
+    const files = readdirSync(env.dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const holding = files.map((file) => join(file.parentPath, file.name)).filter((path) => readFileSync(path).includes(dummyClaudeKey));
+    // Where the test itself wrote it down for the environment.
+    expect(holding.filter((path) => path !== config)).toEqual([]);
   });
 
   it("A model that answers nothing at all leaves the run running until it is stopped, and the thread goes on", async () => {

@@ -219,6 +219,35 @@ describe("forks", () => {
     expect(transcript(endpoint)).toEqual(["user: RUN it", "tool: printed", "assistant: ran", "user: in the fork"]);
   });
 
+  it("F16 After a compaction the conversation goes on from the summary; a fork or a rewind to a turn before it is refused, never made of more", async () => {
+    const summing = whenAsked("summary of the conversation", answers("<summary>SUMMED UP</summary>"));
+    const { endpoint, claude, adapter, start, fork, request } = await claudeWorld(summing);
+    const on = adapter();
+    const source = await start(on);
+    const first = input("first: heron");
+    const { ended } = await runTurn(source, first);
+    const second = input("second: stork");
+    await runTurn(source, second);
+    expect((await runTurn(source, "/compact")).ended).toMatchObject({ ending: "completed", error: null });
+    const after = await runTurn(source, "after it");
+    expect(transcript(endpoint).join("\n")).toContain("SUMMED UP");
+    await expect(fork(on, source, ended.turnRef!)).rejects.toMatchObject({
+      openFailed: true,
+      refusal: { reason: "native_fork_refused" },
+    });
+    const told = endpoint.requests.length;
+    const late = await fork(on, source, after.ended.turnRef!);
+    await runTurn(late, "in the fork");
+    expect(transcript(endpoint).slice(-3)).toEqual(["user: after it", "assistant: ok", "user: in the fork"]);
+    expect(endpoint.requests.length).toBe(told + 1);
+    const keep = { attemptId: first.attemptId as AttemptId, turnRef: ended.turnRef };
+    const drop = [{ attemptId: second.attemptId as AttemptId, turnRef: null }];
+    const rewinding = on.open({ ...request(), kind: "resume", nativeRef: source.nativeRef, rewind: { keep, drop } }, never);
+    await expect(rewinding).rejects.toMatchObject({ rewindRefused: true });
+    await late.detach();
+    expect(agentsOf(claude)).toEqual([]);
+  });
+
   it("F05 A fork at a turn that Claude does not have, or of a session that it does not have, is impossible and not merely unavailable", async () => {
     const { claude, adapter, start, fork } = await claudeWorld();
     const on = adapter();

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { hasEntry, sessionFile } from "../../services/providers/claude/session-file.ts";
 import { agentsOf, bash, claudeWorld, fullAccess, never, processesOf, silence } from "../support/claude-world.ts";
 import { answers, whenAsked } from "../support/messages-endpoint.ts";
 import { dummyClaudeKey } from "../support/real-claude.ts";
@@ -93,6 +94,9 @@ describe("after a crash of ours", () => {
     const log = new TurnLog();
     await session.startTurn(cut, log.sink, never);
     await expect.poll(() => endpoint.about("SILENT")).toHaveLength(1);
+    // Claude writes down a moment later than it asks; what it was killed before it wrote, its session does not know.
+    const file = () => sessionFile(claude.home, session.nativeRef.id) ?? "";
+    await expect.poll(() => hasEntry(file(), cut.attemptId.replace("attempt:", ""))).toBe(true);
     for (const pid of agentsOf(claude)) process.kill(pid, "SIGKILL");
     await log.ended();
     const fresh = adapter(true);

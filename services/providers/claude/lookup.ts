@@ -6,8 +6,9 @@ import { inputIdOf } from "./user-message.ts";
 const leewayMs = 5_000;
 
 /**
- * What became of an input. Claude writes it down, under our id, before it asks the model, and the process that was given it is
- * gone when this is asked: a session that does not have it was not given it.
+ * What became of an input. Claude writes it down, under our id, at about the time when it asks the model, and the process that
+ * was given it is gone when this is asked. So a session that does not have it does not know it and never will, even where the
+ * model was asked in the last moment before its process was killed: it may be given again.
  */
 export async function lookUp(configDir: string, { nativeRef, attemptId }: LookupQuery): Promise<LookupAnswer> {
   const inputId = inputIdOf(attemptId);

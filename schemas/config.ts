@@ -4,6 +4,7 @@ import { EnvironmentId } from "./ids.ts";
 import { LinkBroker, LinkConfig } from "./link.ts";
 import { Modes } from "./modes.ts";
 import { ProviderInstanceId } from "./provider.ts";
+import { RetentionConfig } from "./retention.ts";
 import { Title } from "./text.ts";
 
 const common = {
@@ -87,5 +88,7 @@ export const EnvironmentConfig = z.strictObject({
     .strictObject({ maxBytes: z.number().int().min(4_096).max(1_073_741_824), keep: z.number().int().min(1).max(100) })
     .partial()
     .optional(),
+  /** How long what is kept (decision 0119). Without: nothing is ever removed by itself. Read at the start. */
+  retention: RetentionConfig.optional(),
 });
 export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>;

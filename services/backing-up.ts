@@ -5,6 +5,7 @@ import type { Command, Receipt } from "../schemas/command.ts";
 import type { EnvironmentId } from "../schemas/ids.ts";
 import type { Project } from "../schemas/project.ts";
 import { refusal } from "../schemas/refusal.ts";
+import type { RetentionConfig } from "../schemas/retention.ts";
 import type { AppThread } from "../schemas/thread.ts";
 import { type BackupParts, type Bundled, type MakeOptions, makeBackup } from "./backup/make.ts";
 import { manifestIn, viewOf } from "./backup/manifest.ts";
@@ -29,6 +30,7 @@ export function backupsOf(
   store: SqliteStore,
   setting: Bundling,
   about: Pick<BackupParts, "environmentId" | "environmentName" | "clock">,
+  retention: RetentionConfig | undefined,
 ): Backups & { ended(): Promise<void> } {
   const { folder: dir } = store;
   let running: Promise<unknown> | null = null;
@@ -42,7 +44,7 @@ export function backupsOf(
   return {
     async make(options = {}) {
       if (running !== null) throw new CommandRefused(oneAtATime);
-      const making = told(() => makeBackup(parts, options));
+      const making = told(() => makeBackup(parts, keptBy(retention, options)));
       running = making.catch(() => undefined);
       return making.finally(() => {
         running = null;
@@ -71,10 +73,16 @@ export async function backUpStopped(dir: string, options: MakeOptions = {}): Pro
       const bundle: BackupParts["bundle"] = (...asked) => bundleAll(setting, folder, ...asked);
       return makeBackup(
         { dir: folder, environmentId, environmentName, clock: systemClock, copyStore, readStore: readCopy, bundle },
-        options,
+        keptBy(loaded.config.retention, options),
       );
     }),
   );
+}
+
+/** What nobody said is as configured. */
+function keptBy(retention: RetentionConfig | undefined, options: MakeOptions): MakeOptions {
+  const kept = options.keep ?? retention?.backupsKept;
+  return kept === undefined ? options : { ...options, keep: kept };
 }
 
 /** Makes the folder of an environment anew from a backup (decision 0112). Throws CommandRefused. */

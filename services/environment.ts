@@ -39,6 +39,7 @@ import { syncReads } from "./runtime/reads/sync.ts";
 import { threadReads } from "./runtime/reads/threads.ts";
 import { runReads, taskReads, transferReads } from "./runtime/reads/work.ts";
 import { recover } from "./runtime/recovery.ts";
+import { Retention } from "./runtime/retention.ts";
 import { Settings } from "./runtime/settings.ts";
 import { systemClock } from "./runtime/system-clock.ts";
 import { systemIdentifiers } from "./runtime/system-identifiers.ts";
@@ -155,7 +156,7 @@ async function compose(
   const ledger = new RuntimeLinkLedger(inside, dispatcher, { ...gitFacts, code });
   const placing = workspaceEffects(setting, report);
   const about = { environmentId: settings.environmentId, environmentName: settings.config.environment.name, clock };
-  const backups = backupsOf(store, setting, about);
+  const backups = backupsOf(store, setting, about, config.retention);
   const tokens = new ThreadTokens(settings.environmentId);
   const serving = new Map([...adapters].map(([instance, adapter]) => [instance, withThreadTools(adapter, tokens)]));
   const host = new ProviderHost({
@@ -195,10 +196,8 @@ async function compose(
       "provider.answer": host.answer,
       "move.proceed": moveProceeding({ store: inside, letGo: (threadId) => host.letGo(threadId), report, code }),
       "move.settle": moveSettling(code, report),
-      "thread.forward": {
-        run: async ({ threadId }, effectId) => void (await report({ type: "thread.forward", threadId }, [effectId])),
-      },
-      "thread.wake": { run: async ({ threadId }, effectId) => void (await report({ type: "thread.wake", threadId }, [effectId])) },
+      "thread.forward": { run: async ({ threadId }, id) => void (await report({ type: "thread.forward", threadId }, [id])) },
+      "thread.wake": { run: async ({ threadId }, id) => void (await report({ type: "thread.wake", threadId }, [id])) },
     },
   });
 
@@ -216,6 +215,8 @@ async function compose(
     facts: { ...gitFacts, unsaved: workspaces.unsaved, code },
     maxBytes: settings.importRequestBytes,
   });
+
+  const retention = new Retention({ settings: config.retention, store, clock, log, door, workspaces }).start();
 
   return {
     id: settings.environmentId,
@@ -272,11 +273,13 @@ async function compose(
     get lastCommit() {
       return store.lastCommit;
     },
-    health: healthReads(store, settings.environmentId, dir),
+    health: healthReads(store, settings.environmentId, dir, () => retention.view()),
     async close() {
+      await retention.stop();
       await desk.stop();
       // What is committed while it ends is for the next start: a message that waits keeps waiting.
       effects.pause();
+      purges.stop();
       dispatcher.holdNoMore();
       placing.stop();
       sweeping.abort();

@@ -5,6 +5,7 @@ import { manifestIn, writeManifest } from "./backup/manifest.ts";
 import { backupPlaces } from "./backup/places.ts";
 import type { ProviderHost } from "./providers/host.ts";
 import { BackupTexts } from "./purge/backup-texts.ts";
+import { InTurn } from "./purge/in-turn.ts";
 import { TextPurge } from "./purge/text-purge.ts";
 import { threadPurge } from "./purge/thread-purge.ts";
 import type { Dispatcher } from "./runtime/dispatcher.ts";
@@ -47,5 +48,6 @@ export function purging(o: {
     isOursToo: (instance) => o.settings.config.providers[instance]?.kind === "scripted",
     note: async (threadId, count) => void (await report({ type: "thread.text_purged", threadId, count })),
   });
-  return { texts, thread: threadPurge({ ...shared, report }) };
+  const inTurn = new InTurn(() => alone(() => store.content.compact()));
+  return { texts, thread: threadPurge({ ...shared, inTurn, report }), stop: () => inTurn.stop() };
 }

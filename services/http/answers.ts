@@ -10,6 +10,7 @@ import { Need } from "../../schemas/need.ts";
 import { Project } from "../../schemas/project.ts";
 import { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
 import { PurgeReport } from "../../schemas/purge.ts";
+import { RetentionView } from "../../schemas/retention.ts";
 import { Run } from "../../schemas/run.ts";
 import { Task } from "../../schemas/task.ts";
 import { Timestamp } from "../../schemas/text.ts";
@@ -37,6 +38,7 @@ const Health = z.object({
   counts: z.record(ActorKind, z.record(z.string(), z.number().int().nonnegative())),
   setAside: z.array(z.object({ id: z.string(), reason: z.string() })),
   effectsSetAside: z.array(z.object({ id: z.string(), kind: z.string(), note: z.string() })),
+  retention: RetentionView,
 }) satisfies z.ZodType<RuntimeHealth>;
 export const HealthAnswer = at({ health: Health });
 

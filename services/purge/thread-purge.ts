@@ -7,6 +7,7 @@ import type { ContentStore } from "../runtime/ports/content.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { Workspaces } from "../runtime/ports/workspaces.ts";
 import { threadFrom } from "../runtime/typed-actors.ts";
+import type { InTurn } from "./in-turn.ts";
 import type { Alone } from "./store-text.ts";
 import { emptyThread } from "./thread-content.ts";
 
@@ -16,6 +17,8 @@ export function threadPurge(o: {
   content: ContentStore;
   workspaces: Pick<Workspaces, "purgeThread">;
   alone: Alone;
+  /** Rewrites the store's file for those that were emptied. */
+  inTurn: Pick<InTurn, "run">;
   report(command: Command, closes?: readonly EffectId[]): Promise<Receipt>;
   letGoIdle(): Promise<void>;
   onBoundary?: ((name: string) => void) | undefined;
@@ -26,12 +29,14 @@ export function threadPurge(o: {
         await o.report({ type: "effects.closed", effectIds: [effectId], state: "done", note: "it is not deleted" });
         return;
       }
-      await o.letGoIdle();
-      const keptUpTo = shownUpTo(o.store, threadId);
-      await emptyThread(o.content, o.store, o.alone, threadId, keptUpTo);
-      o.onBoundary?.("after step purge.thread_emptied");
-      await o.workspaces.purgeThread(threadId, keptUpTo);
-      await o.alone(() => o.content.compact());
+      const keptUpTo = await o.inTurn.run(async () => {
+        await o.letGoIdle();
+        const keptUpTo = shownUpTo(o.store, threadId);
+        await emptyThread(o.content, o.store, o.alone, threadId, keptUpTo);
+        o.onBoundary?.("after step purge.thread_emptied");
+        await o.workspaces.purgeThread(threadId, keptUpTo);
+        return keptUpTo;
+      });
       const receipt = await o.report({ type: "thread.emptied", threadId, keptUpTo: keptUpTo < 0 ? null : keptUpTo }, [effectId]);
       if (!receipt.ok) throw new Error(receipt.refusal.message);
     },

@@ -28,6 +28,7 @@ import type { Project } from "../../schemas/project.ts";
 import type { ProviderCapabilities, ProviderThread } from "../../schemas/provider.ts";
 import type { PurgeReport } from "../../schemas/purge.ts";
 import type { ResultOf } from "../../schemas/results.ts";
+import type { RetentionView } from "../../schemas/retention.ts";
 import type { Run } from "../../schemas/run.ts";
 import type { Task } from "../../schemas/task.ts";
 import type { AppThread } from "../../schemas/thread.ts";
@@ -243,6 +244,7 @@ export type Health = {
   counts: Record<ActorKind, Record<string, number>>;
   setAside: { id: string; reason: string }[];
   effectsSetAside: { id: string; kind: string; note: string }[];
+  retention: RetentionView;
 };
 
 /** Has the shape of XState's ActorRef: a snapshot to read, changes to follow, and `send`, which is a dispatch. */

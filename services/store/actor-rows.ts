@@ -1,4 +1,4 @@
-import type { ActorId, ActorKind } from "../../schemas/ids.ts";
+import type { ActorId, ActorKind, ThreadId } from "../../schemas/ids.ts";
 import type { ActorQuery, ActorRow, StoredJournalRow } from "../runtime/ports/store.ts";
 import type { SetAside } from "./set-aside.ts";
 import type { Statements } from "./statements.ts";
@@ -74,6 +74,17 @@ export class ActorRows {
       kind,
     );
     return Object.fromEntries(rows.map((r) => [r.status, r.n]));
+  }
+
+  deletedAt(threadId: ThreadId): number | null {
+    return (
+      this.#statements.get<{ at: number }>(
+        `select c.at from journal j join commits c on c.seq = j.commit_seq
+         where j.actor_id = ? and j.to_status = 'deleted' and j.from_status is not 'deleted' and j.verdict = 'applied'
+         order by j.commit_seq desc, j.idx desc limit 1`,
+        threadId,
+      )?.at ?? null
+    );
   }
 
   journal(query: { actorId?: ActorId; afterCommit?: number; limit: number }): StoredJournalRow[] {

@@ -114,6 +114,7 @@ export class SqliteStore implements Store {
   countBy = (query: ActorQuery) => this.#actors.countBy(query);
   countActors = (kind: ActorKind) => this.#actors.count(kind);
   setAside = () => this.#setAside.list();
+  deletedAt: Store["deletedAt"] = (threadId) => this.#actors.deletedAt(threadId);
   journal = (query: { actorId?: ActorId; afterCommit?: number; limit: number }) => this.#actors.journal(query);
 
   items = (range: ItemRange, page?: ItemPage) => this.#items.range(range, page);

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { EnvironmentUnreachable } from "../../http/client/failures.ts";
 import { connectLocal, type LocalClient } from "../../http/client.ts";
 import { exitCode } from "../exit-codes.ts";
+import { retentionWords } from "../retention-words.ts";
 import { offline } from "../session.ts";
 import type { Shell } from "../shell.ts";
 import { facts } from "../table.ts";
@@ -54,6 +55,7 @@ async function report(shell: Shell, client: LocalClient): Promise<void> {
           .join("; ") || "none",
       ],
       ["programs", `${url === null ? "nothing listens on the network" : `come in at ${url}`}; ${counted(clients.length, "client")} let in`],
+      ["retention", retentionWords(health.retention)],
       health.isNewIncarnation ? ["note", "this store is a copy of another: it goes on as a new incarnation"] : null,
       trouble === 0 ? null : [style("yellow", "trouble"), `${counted(trouble, "record")} set aside; see: ropewalk doctor`],
     ]);

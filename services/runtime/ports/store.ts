@@ -153,6 +153,8 @@ export interface Store {
   countActors(kind: ActorKind): Record<string, number>;
   /** Records that could not be read so far; set aside, the others go on (case R04). */
   setAside(): { id: string; reason: string }[];
+  /** When a thread was deleted (or came as one, with an import), in milliseconds since 1970; null: it was not, or nothing says when. */
+  deletedAt(threadId: ThreadId): number | null;
   journal(query: { actorId?: ActorId; afterCommit?: number; limit: number }): StoredJournalRow[];
 
   items(range: ItemRange, page?: ItemPage): TurnItem[];

@@ -1,4 +1,5 @@
 import type { EnvironmentId } from "../../../schemas/ids.ts";
+import type { RetentionView } from "../../../schemas/retention.ts";
 import type { Health } from "../environment-api.ts";
 import type { Store } from "../ports/store.ts";
 
@@ -7,6 +8,7 @@ export function healthReads(
   store: Store & { readonly previousIncarnation: string | null },
   environmentId: EnvironmentId,
   dir: string,
+  retention: () => RetentionView,
 ): () => Health {
   return () => ({
     environmentId,
@@ -19,5 +21,6 @@ export function healthReads(
     ) as never,
     setAside: store.setAside(),
     effectsSetAside: store.effectsSetAside().map((e) => ({ id: e.id, kind: e.request.kind, note: e.note })),
+    retention: retention(),
   });
 }

@@ -153,6 +153,22 @@ describe.each(stores)("$name", ({ opened }) => {
     ]);
   });
 
+  test("when a thread was deleted is the time of the last commit in which it came to be, and of nothing that came after", () => {
+    const store = opened();
+    const [a, b] = [ids.next("thread"), ids.next("thread")];
+    const row = (seq: number, from: string | null, to: string, verdict: "applied" | "ignored" = "applied") => ({
+      ...journalRow(a),
+      seq,
+      from,
+      to,
+      verdict,
+    });
+    store.commit({ ...batchOf({ journal: [row(1, null, "idle"), journalRow(b)] }), at: 10 });
+    store.commit({ ...batchOf({ journal: [row(2, "idle", "deleted")] }), at: 20 });
+    store.commit({ ...batchOf({ journal: [row(3, "deleted", "deleted"), row(0, "idle", "deleted", "ignored")] }), at: 30 });
+    expect([store.deletedAt(a), store.deletedAt(b), store.deletedAt(ids.next("thread"))]).toEqual([20, null, null]);
+  });
+
   test("an item comes back as it was put, with a position that grows with every item", () => {
     const store = opened();
     const thread = ids.next("thread");

@@ -9,14 +9,15 @@ import { undoPoint } from "../runtime/undo-point.ts";
 import { changedFiles, differenceBetween, emptyTree } from "./diff.ts";
 import { GitFailure } from "./git.ts";
 import { isWorktree, type Setting } from "./setting.ts";
-import { readFolder } from "./snapshot.ts";
+import { lookAtFolder } from "./snapshot.ts";
 
 /** See the port. Throws Refused. */
 export async function differenceOf(setting: Setting, threadId: ThreadId, runId: RunId | null, maxChars: number): Promise<Difference> {
   const thread = needThread(setting, threadId);
   const folder = needFolder(setting, thread);
   try {
-    const [from, to] = runId === null ? await sinceItBegan(setting, thread, folder) : await ofRun(setting, thread, folder, runId);
+    if (runId === null) return await sinceItBegan(setting, thread, folder, maxChars);
+    const [from, to] = await ofRun(setting, thread, folder, runId);
     return await differenceBetween(folder, from, to, maxChars);
   } catch (error) {
     if (!(error instanceof GitFailure)) throw error;
@@ -36,14 +37,14 @@ async function changesOfUndo(setting: Setting, thread: AppThread, stable: Stable
   if (path === null || !isWorktree(path)) return null;
   const target = setting.refs.named(thread.id, stable?.runId == null ? "base" : stable.runId.slice("run:".length));
   try {
-    return await changedFiles(path, (await readFolder(path, setting.scratch)).tree, target);
+    return await lookAtFolder(path, setting.scratch, ({ tree }, call) => changedFiles(path, tree, target, call));
   } catch (error) {
     if (!(error instanceof GitFailure)) throw error;
     refuse("orchestration_error", "git_failed", error.message, "See what git says in the thread's folder; see also ropewalk doctor.");
   }
 }
 
-async function sinceItBegan(setting: Setting, thread: AppThread, folder: string): Promise<[string, string]> {
+async function sinceItBegan(setting: Setting, thread: AppThread, folder: string, maxChars: number): Promise<Difference> {
   if (folderOf(setting.store, thread) !== folder)
     refuse(
       "invalid_request",
@@ -51,8 +52,10 @@ async function sinceItBegan(setting: Setting, thread: AppThread, folder: string)
       `${thread.id} has no folder now`,
       "Its first run makes it. If somebody deleted it: go on in a fork.",
     );
-  const { tree, head } = await readFolder(folder, setting.scratch);
-  return [thread.workspace.strategy === "worktree" ? setting.refs.baseOf(thread.id) : (head ?? (await emptyTree(folder))), tree];
+  return lookAtFolder(folder, setting.scratch, async ({ tree, head }, call) => {
+    const began = thread.workspace.strategy === "worktree" ? setting.refs.baseOf(thread.id) : (head ?? (await emptyTree(folder)));
+    return differenceBetween(folder, began, tree, maxChars, call);
+  });
 }
 
 async function ofRun(setting: Setting, thread: AppThread, folder: string, runId: RunId): Promise<[string, string]> {

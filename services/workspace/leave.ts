@@ -8,7 +8,7 @@ import type { UnsavedWork } from "../runtime/ports/workspaces.ts";
 import { gitMaybe, gitText } from "./git.ts";
 import { dropRefs, Refs } from "./refs.ts";
 import { isWorktree } from "./setting.ts";
-import { readFolder } from "./snapshot.ts";
+import { lookAtFolder } from "./snapshot.ts";
 import { unsavedIn } from "./unsaved.ts";
 import { removeWorktree, trashPrefix } from "./worktree.ts";
 
@@ -48,7 +48,7 @@ export async function workIn(environmentId: EnvironmentId, root: string): Promis
 async function workOf(path: string, baseRef: string, scratch: string): Promise<UnsavedWork | null> {
   try {
     const base = await gitMaybe(path, ["rev-parse", "-q", "--verify", `${baseRef}^{commit}`]);
-    return await unsavedIn(path, await readFolder(path, scratch), base);
+    return await lookAtFolder(path, scratch, (now, call) => unsavedIn(path, now, base, call));
   } catch (error) {
     return { files: [], count: 0, commits: 0, unknown: error instanceof Error ? error.message : String(error) };
   }

@@ -7,7 +7,7 @@ import { asThread, threadFrom } from "../runtime/typed-actors.ts";
 import { gitMaybe } from "./git.ts";
 import { dropRefs } from "./refs.ts";
 import { isWorktree, type Setting, worktreePath } from "./setting.ts";
-import { readFolder } from "./snapshot.ts";
+import { lookAtFolder } from "./snapshot.ts";
 import { unsavedIn } from "./unsaved.ts";
 import { removeWorktree } from "./worktree.ts";
 
@@ -18,7 +18,7 @@ export async function unsavedWork(setting: Setting, thread: AppThread): Promise<
   if (!existsSync(path)) return null;
   try {
     const base = await gitMaybe(path, ["rev-parse", "-q", "--verify", `${setting.refs.baseOf(thread.id)}^{commit}`]);
-    return await unsavedIn(path, await readFolder(path, setting.scratch), base);
+    return await lookAtFolder(path, setting.scratch, (now, call) => unsavedIn(path, now, base, call));
   } catch (error) {
     return { files: [], count: 0, commits: 0, unknown: error instanceof Error ? error.message : String(error) };
   }

@@ -28,7 +28,8 @@ export async function restoreFiles(setting: Setting, thread: AppThread): Promise
 
 async function restoreFolder(setting: Setting, thread: AppThread, path: string, commit: string, keepRef: string): Promise<void> {
   const isKept = (await gitMaybe(path, ["rev-parse", "-q", "--verify", keepRef])) !== null;
-  await withFolderIndex(path, setting.scratch, async (call, state) => {
+  // Once what it held is kept, there is nothing more of it to keep.
+  await withFolderIndex(path, setting.scratch, isKept ? "passing" : "kept", async (call, state) => {
     if (!isKept) {
       const about = `ropewalk: before an undo of ${thread.id}`;
       await setRef(path, keepRef, (await commitState(path, state, about, setting.clock.now())).commit);

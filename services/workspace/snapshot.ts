@@ -3,6 +3,7 @@ import { access, copyFile, lstat, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { LeftOutFile } from "../../schemas/checkpoint.ts";
 import { entries, type GitCall, git, gitMaybe, gitText, withoutFilters } from "./git.ts";
+import { type PassingCall, passingObjects } from "./passing-objects.ts";
 
 /** A larger file is not kept by a checkpoint, and not taken over into a worktree, unless it is committed. */
 const maxFileBytes = 100 * 1024 * 1024;
@@ -26,13 +27,22 @@ export type Snapshot = FolderState & { commit: string };
  * for that copy. Throws GitFailure.
  */
 export function readFolder(folder: string, scratch: string): Promise<FolderState> {
-  return withFolderIndex(folder, scratch, async (_call, state) => state);
+  return withFolderIndex(folder, scratch, "kept", async (_call, state) => state);
 }
 
-/** The same, with that index for as long as `use` takes. */
+/**
+ * The same for a mere look: what is written goes again, so `call` belongs to every call of git that asks about the tree, and
+ * nothing knows it afterwards.
+ */
+export function lookAtFolder<T>(folder: string, scratch: string, use: (state: FolderState, call: PassingCall) => Promise<T>): Promise<T> {
+  return withFolderIndex(folder, scratch, "passing", ({ env = {} }, state) => use(state, { env }));
+}
+
+/** What a folder holds, with that index for as long as `use` takes; `passing` objects go with it. */
 export async function withFolderIndex<T>(
   folder: string,
   scratch: string,
+  objects: "kept" | "passing",
   use: (call: GitCall, state: FolderState) => Promise<T>,
 ): Promise<T> {
   const [gitDir, head, settings] = await Promise.all([
@@ -43,7 +53,8 @@ export async function withFolderIndex<T>(
   await mkdir(scratch, { recursive: true });
   const own = await mkdtemp(join(scratch, ".index-"));
   try {
-    const call = { index: join(own, "index"), timeoutMs: snapshotMs, settings };
+    const passing = objects === "passing" ? await passingObjects(folder, own) : {};
+    const call = { index: join(own, "index"), timeoutMs: snapshotMs, settings, ...passing };
     // Its notes of times and sizes say which files need not be read again. A missing index is an empty one.
     await copyFile(join(gitDir, "index"), call.index).catch(() => undefined);
     const [changed, added] = await Promise.all([

@@ -31,6 +31,11 @@ test("a planted key is in no byte of the folder, the git objects and the backups
   await box.json("send", fork, "and now you", "--with", "other");
   await box.json("backup", backups);
   await box.json("backup");
+  // Mere looks at what nobody has kept yet leave nothing that a purge could not tell whose it is.
+  writeFileSync(join((await box.run("open", fork)).stdout.trim(), "later.txt"), `${key} once more\n`);
+  expect((await box.run("diff", fork)).stdout).toContain("+sk-live-");
+  expect((await box.run("undo", fork, "--dry-run")).stdout).toContain("later.txt");
+  expect((await box.run("delete", fork)).stderr).toContain("holds 2 changed files");
   // The checkpoints in a pack beside the user's own commits, and something of the user's that nothing leads to.
   writeFileSync(join(repository, "mine.txt"), "a stash of mine");
   git(repository, "add", "mine.txt");

@@ -19,6 +19,7 @@ const environment = await createEnvironment({
 });
 for (const step of commands) {
   if ("until" in step) await reaches(step.newestRunOf as ThreadId, step.until);
+  else if ("purge" in step) console.log(JSON.stringify(await environment.purges.purge(step.purge)));
   else console.log(JSON.stringify(await environment.dispatch(step.command, step.id === undefined ? {} : { id: step.id as CommandId })));
 }
 setInterval(() => undefined, 1_000);

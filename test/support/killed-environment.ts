@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 
 export type Victim = {
   dir: string;
-  /** Done one after the other: a command is dispatched, or a run's status is waited for (the newest run of a thread). */
-  commands: ({ id?: string; command: unknown } | { until: string; newestRunOf: string })[];
+  /** Done one after the other: a command is dispatched, a run's status waited for (the newest run of a thread), a text purged. */
+  commands: ({ id?: string; command: unknown } | { until: string; newestRunOf: string } | { purge: string })[];
   /** The boundary (see `onBoundary`) at which the process is killed with -9; a `*` stands for anything. */
   killAt: string;
   /** Which time the boundary is passed; default the first. */

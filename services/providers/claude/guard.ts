@@ -13,12 +13,12 @@ kill -TERM "$1" 2>/dev/null
 n=0
 while [ $n -lt 20 ] && kill -0 "$1" 2>/dev/null; do sleep 0.1; n=$((n + 1)); done
 kill -KILL "$1" 2>/dev/null
-for file in /proc/[0-9]*/environ; do
+for round in 1 2 3; do for file in /proc/[0-9]*/environ; do
   if tr '\\0' '\\n' <"$file" 2>/dev/null | grep -qx "$2"; then
     pid=\${file#/proc/}
     kill -KILL "\${pid%/environ}" 2>/dev/null
   fi
-done
+done; done
 `;
 
 /** Watches over a started agent until the returned function is called. Nothing to watch with on Windows. */

@@ -7,7 +7,7 @@ export const markName = "ROPEWALK_AGENT";
  * Processes that an agent left: those whose environment has its mark. Told from Linux's own records; elsewhere it cannot be
  * asked, and the answer is none.
  */
-export async function markedProcesses(mark: string): Promise<number[]> {
+async function markedProcesses(mark: string): Promise<number[]> {
   if (process.platform !== "linux") return [];
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
   const wanted = Buffer.from(`${markName}=${mark}\0`);
@@ -23,11 +23,21 @@ export async function markedProcesses(mark: string): Promise<number[]> {
   return found.flat().filter((pid) => pid !== process.pid);
 }
 
-/** Ends what an agent left, at once. */
-export async function endMarked(mark: string): Promise<number> {
-  const pids = await markedProcesses(mark);
-  for (const pid of pids) endProcess(pid, "SIGKILL");
-  return pids.length;
+const rounds = 50;
+const pauseMs = 20;
+
+/**
+ * Ends what an agent left; tells whether nothing of it is there any more. In rounds, since what is being ended may have started
+ * something in the meantime.
+ */
+export async function endMarked(mark: string): Promise<boolean> {
+  for (let round = 0; round < rounds; round++) {
+    const pids = await markedProcesses(mark);
+    if (pids.length === 0) return true;
+    for (const pid of pids) endProcess(pid, "SIGKILL");
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  return false;
 }
 
 /** A negative `pid` means the group. */

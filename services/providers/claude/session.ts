@@ -13,6 +13,8 @@ import type { Exit } from "./spawn.ts";
 import { Turn } from "./turn.ts";
 import { messageOf } from "./user-message.ts";
 
+/** A session with a long history and many tool servers takes a while to load. */
+const startTimeoutMs = 120_000;
 const interruptTimeoutMs = 10_000;
 /** How long each way of ending is given before the next, harder one. */
 const stopStepMs = 3_000;
@@ -133,12 +135,17 @@ export class ClaudeSession implements ProviderSession {
     void agent.exited.then(() => this.#host.forget(mark));
     void this.#pump(agent);
     try {
-      await abortable(agent.ready, signal, openAborted);
+      await abortable(this.#readyInTime(agent), signal, openAborted);
     } catch (cause) {
       await this.#stop();
       throw await this.#openFailure(agent, this.#hasSpoken ? "resume" : this.#how.kind, cause);
     }
     return agent;
+  }
+
+  async #readyInTime({ ready }: Agent): Promise<void> {
+    if (await this.#within(startTimeoutMs, ready)) return ready;
+    throw failure("provider_not_answering", `Claude did not load the session within ${startTimeoutMs / 1000} s.`, "Send again.");
   }
 
   async #openFailure(agent: Agent, kind: OpenedHow["kind"], cause: unknown): Promise<ProviderFailure> {

@@ -47,7 +47,7 @@ export function spawnAgent({ command, args, cwd, env }: SpawnRequest, mark: stri
     const settle = async (code: number | null, signal: string | null, error?: Error) => {
       over();
       // What it was killed too fast to end itself.
-      await endMarked(mark).catch(() => 0);
+      await endMarked(mark).catch(() => false);
       resolve({ code, signal, stderr, ...(error && { error }) });
     };
     child.once("error", (error) => {

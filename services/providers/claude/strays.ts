@@ -1,9 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { endMarked, markedProcesses } from "./processes.ts";
-
-const tries = 60;
-const pauseMs = 50;
+import { endMarked } from "./processes.ts";
 
 /** The agents of one instance that run, by their marks, as files: so that a later life of ours ends what this one left. */
 export class Strays {
@@ -35,11 +32,7 @@ export class Strays {
 
   async #endAll(): Promise<void> {
     const marks = names(this.#folder).filter((mark) => !this.#own.has(mark));
-    for (const mark of marks) {
-      for (let attempt = 0; attempt < tries && (await endMarked(mark)) > 0; attempt++)
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      if ((await markedProcesses(mark)).length === 0) this.forget(mark);
-    }
+    for (const mark of marks) if (await endMarked(mark)) this.forget(mark);
   }
 }
 

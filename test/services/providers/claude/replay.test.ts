@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ItemBody } from "../../../../schemas/item.ts";
 import { createClaudeAdapter } from "../../../../services/providers/claude/adapter.ts";
 import type { TurnEvent } from "../../../../services/providers/contract.ts";
+import { systemClock } from "../../../../services/runtime/system-clock.ts";
 import { type Line, readRecording, replay } from "../../../support/claude-recording.ts";
 import { attemptOf, type ScenarioName, type Seen, scenarios } from "../../../support/claude-scenarios.ts";
 import { input, TurnLog } from "../../../support/turn-log.ts";
@@ -233,6 +234,17 @@ describe("what Claude Code could say", () => {
     const left = log.events.slice(log.events.findIndex(({ type }) => type === "request_opened"));
     expect(left.map(({ type }) => type)).toEqual(["request_opened", "item", "request_closed", "ended"]);
     await expect(session.answer(requestId, "accept")).rejects.toMatchObject({ refusal: { reason: "unknown_request" } });
+    await adapter.close();
+  });
+
+  it("S08 A program that never says that it is ready is ended, and opening says so", async () => {
+    const { start } = replay([{ agent: 0, options: {} as never }]);
+    // The long wait is over at once, the others take their time.
+    const clock = { ...systemClock, after: (ms: number, then: () => void) => systemClock.after(ms > 60_000 ? 1 : ms, then) };
+    const config = { kind: "claude" as const, home: join(folder, "home"), env: { HOME: folder } };
+    const adapter = createClaudeAdapter({ instance: "claude", config, stateDir: join(folder, "state"), startAgent: start, clock });
+    const request = { kind: "new", cwd: folder, model: null, modes: fullAccess, threadId: "thread:test" } as const;
+    await expect(adapter.open(request, never)).rejects.toMatchObject({ openFailed: false, refusal: { reason: "provider_not_answering" } });
     await adapter.close();
   });
 

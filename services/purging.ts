@@ -31,7 +31,12 @@ export function purging(o: {
   onBoundary: ((name: string) => void) | undefined;
 }) {
   const { store, inside, workspaces, report, onBoundary } = o;
-  const alone = <T>(work: () => T) => o.dispatcher.alone(work);
+  const step = (name: string) => onBoundary?.(`after step ${name}`);
+  const alone = async <T>(work: () => T) => {
+    const result = await o.dispatcher.alone(work);
+    step("purge.turn");
+    return result;
+  };
   const letGoIdle = () => o.host.letGoIdle();
   const shared = { store: inside, content: store.content, workspaces, alone, letGoIdle, onBoundary };
   const texts = new TextPurge({
@@ -44,6 +49,7 @@ export function purging(o: {
       measure,
       openContent,
       bundleText: (...asked) => bundleText(o.setting, ...asked),
+      step,
     }),
     isOursToo: (instance) => o.settings.config.providers[instance]?.kind === "scripted",
     note: async (threadId, count) => void (await report({ type: "thread.text_purged", threadId, count })),

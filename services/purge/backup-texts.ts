@@ -22,6 +22,8 @@ export type BackupParts = {
     needle: Needle,
     rewrite: boolean,
   ): Promise<{ isIn: boolean; commits: ReadonlyMap<string, string> }>;
+  /** Told of each step that is done, so that tests can end the process there. */
+  step(name: string): void;
 };
 
 const storeName = "ropewalk.db";
@@ -82,6 +84,7 @@ export class BackupTexts {
       if ((await this.#work(folder, needle, false)) === 0) return 0;
       await this.#holdDamaged(folder, manifest);
       writeFileSync(mark, "", { mode: 0o600 });
+      this.#parts.step("purge.backup_marked");
     }
     let count = 0;
     const successors = new Map<string, string>();
@@ -91,10 +94,14 @@ export class BackupTexts {
       if (look.isIn) count += 1;
       for (const [old, fresh] of look.commits) successors.set(old, fresh);
     }
+    if (rewrite) this.#parts.step("purge.backup_bundles_replaced");
     count += await this.#inStore(folder, needle, rewrite, successors);
+    if (rewrite) this.#parts.step("purge.backup_store_replaced");
     count += await this.#inFiles(folder, needle, rewrite);
     if (rewrite) {
+      this.#parts.step("purge.backup_files_replaced");
       await this.#seal(folder, manifest, successors);
+      this.#parts.step("purge.backup_sealed");
       rmSync(mark, { force: true });
     }
     return count;

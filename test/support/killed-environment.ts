@@ -10,6 +10,8 @@ export type Victim = {
   killAt: string;
   /** Which time the boundary is passed; default the first. */
   nth?: number;
+  /** When to give up; default 20 seconds. */
+  maxMs?: number;
 };
 
 /** Runs an environment on a folder in a process of its own, which is killed at a boundary. Throws when it never gets there. */
@@ -21,7 +23,7 @@ export async function killedEnvironment(victim: Victim): Promise<void> {
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
-  const tooLong = setTimeout(() => child.kill("SIGTERM"), 20_000);
+  const tooLong = setTimeout(() => child.kill("SIGTERM"), victim.maxMs ?? 20_000);
   const [code, signal] = await once(child, "exit");
   clearTimeout(tooLong);
   if (signal !== "SIGKILL") throw new Error(`the process was not killed at "${victim.killAt}" (code ${code}, signal ${signal}):\n${said}`);

@@ -32,23 +32,45 @@ export async function bundleText(
       const lent = await gitText(repository, ["rev-parse", "--path-format=absolute", "--git-path", "objects"]);
       await writeFile(join(own, "objects", "info", "alternates"), `${lent}\n`);
     }
-    await git(own, ["bundle", "unbundle", bundle], { timeoutMs: longMs });
+    const heads = await git(own, ["bundle", "unbundle", bundle], { timeoutMs: longMs });
+    const now = refsNow(refs, heads);
     const held = new Set(await objectsOfPacks(own));
     const bad: string[] = [];
     for await (const batch of readObjects(own, [...held])) for (const { id, bytes } of batch) if (needle.isInBytes(bytes)) bad.push(id);
-    if (bad.length === 0 || !rewrite) return { isIn: bad.length > 0, commits: new Map() };
-    const commits = await cleaned(setting, own, refs, held, bad, needle);
-    const kept = refs.map(({ ref, commit }) => `update ${ref} ${commits.get(commit) ?? commit}\n`);
+    if (bad.length === 0 || !rewrite) return { isIn: bad.length > 0, commits: standingFor(refs, now, new Map()) };
+    const commits = await cleaned(setting, own, now, held, bad, needle);
+    const kept = now.map(({ ref, commit }) => `update ${ref} ${commits.get(commit) ?? commit}\n`);
     await git(own, ["update-ref", "--no-deref", "--stdin"], { input: Buffer.from(kept.join("")) });
     const fresh = `${bundle}.new`;
     const input = Buffer.from(refs.map(({ ref }) => `${ref}\n`).join(""));
     const base = (await basesOf(bundle)).flatMap((id) => ["--not", id]);
     await git(own, ["bundle", "create", "-q", fresh, "--stdin", ...base], { input, timeoutMs: longMs });
     await rename(fresh, bundle);
-    return { isIn: true, commits };
+    return { isIn: true, commits: standingFor(refs, now, commits) };
   } finally {
     await rm(own, { recursive: true, force: true });
   }
+}
+
+/** As the bundle has them: a purge that was cut off behind it has made it again, and no manifest was told. */
+function refsNow(refs: readonly KeptRef[], heads: Buffer): KeptRef[] {
+  const commits = new Map<string, string>();
+  for (const line of heads.toString("utf8").split("\n")) {
+    const [commit = "", ref = ""] = line.split(" ");
+    commits.set(ref, commit);
+  }
+  return refs.map(({ ref, commit }) => ({ ref, commit: commits.get(ref) ?? commit }));
+}
+
+/** What stands for each commit that the manifest names, where it is another. */
+function standingFor(refs: readonly KeptRef[], now: readonly KeptRef[], cleaned: ReadonlyMap<string, string>): Map<string, string> {
+  const commits = new Map<string, string>();
+  refs.forEach(({ commit }, at) => {
+    const before = now[at]?.commit ?? commit;
+    const after = cleaned.get(before) ?? before;
+    if (after !== commit) commits.set(commit, after);
+  });
+  return commits;
 }
 
 async function cleaned(

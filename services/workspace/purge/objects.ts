@@ -81,20 +81,21 @@ export async function letGoCommits(
   repository: string,
   settledBefore: number,
 ): Promise<{ ours: string[]; others: string[]; loose: string[] }> {
-  const answer = await git(repository, ["fsck", "--unreachable", "--connectivity-only", "--no-progress"], { timeoutMs: longMs }).catch(
-    // A repository with damage of its own is told of by git with an error, after all that it has found.
-    () => null,
-  );
-  if (answer === null) throw new Error(`${repository} has objects that cannot be read (git fsck)`);
+  // Not git's own check, which gives up where a purge that was killed has left a commit without its files.
+  const args = ["rev-list", "--objects", "--no-object-names", "--missing=allow-any"];
+  const all = ["--all", "--reflog", "--indexed-objects", "--ignore-missing"];
+  const led = new Set(lines(await git(repository, [...args, ...all], { timeoutMs: longMs })));
+  const every = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)", "--buffer"];
   const ours: string[] = [];
   const others: string[] = [];
   const loose: string[] = [];
   const commits: string[] = [];
-  for (const line of lines(answer)) {
-    const [, type = "", id = ""] = /^unreachable (\w+) ([0-9a-f]+)/.exec(line) ?? [];
+  for (const line of lines(await git(repository, every, { timeoutMs: longMs }))) {
+    const [id = "", type = ""] = line.split(" ");
+    if (led.has(id)) continue;
     if (type === "commit") commits.push(id);
     else if (type === "tag") others.push(id);
-    else if (id !== "") loose.push(id);
+    else loose.push(id);
   }
   for await (const batch of readObjects(repository, commits))
     for (const { id, bytes } of batch) (isSnapshot(bytes, settledBefore) ? ours : others).push(id);
@@ -109,19 +110,41 @@ function isSnapshot(commit: Buffer, settledBefore: number): boolean {
 
 /**
  * Takes objects out of a repository for good. A loose one is a file; a pack that has one is written again without it, with
- * everything else that it had, whether anything leads there or not. Answers those that are still there.
+ * everything else that it had, whether anything leads there or not. `ids` are in the order in which one leads to another: so
+ * long as one is there, so is what tells whose it is, and a purge that was killed can be run again. Answers those that are
+ * still there.
  */
-export async function removeObjects(repository: string, ids: ReadonlySet<string>): Promise<string[]> {
-  if (ids.size === 0) return [];
+export async function removeObjects(
+  repository: string,
+  ids: ReadonlySet<string>,
+  step: (name: string) => void = () => undefined,
+): Promise<string[]> {
   const objects = await gitText(repository, ["rev-parse", "--path-format=absolute", "--git-path", "objects"]);
-  await repack(repository, objects, ids);
-  for (const id of ids) await rm(join(objects, id.slice(0, 2), id.slice(2)), { force: true });
+  await removeEmptyIndexes(join(objects, "pack"));
+  if (ids.size === 0) return [];
+  // Before: nothing may be said of a commit that is not there.
   if (existsSync(join(objects, "info", "commit-graph")) || existsSync(join(objects, "info", "commit-graphs")))
     await gitMaybe(repository, ["commit-graph", "write", "--reachable"], { timeoutMs: longMs });
+  await repack(repository, objects, ids, step);
+  for (const id of [...ids].reverse()) {
+    const path = join(objects, id.slice(0, 2), id.slice(2));
+    if (!existsSync(path)) continue;
+    await rm(path, { force: true });
+    step("purge.object_gone");
+  }
+  step("purge.objects_gone");
   return (await sizesOf(repository, [...ids])).map(({ id }) => id);
 }
 
-async function repack(repository: string, objects: string, ids: ReadonlySet<string>): Promise<void> {
+/** Of packs that a killed purge has removed: without its pack an index is nothing, and git passes over it. */
+async function removeEmptyIndexes(folder: string): Promise<void> {
+  for (const name of existsSync(folder) ? await readdir(folder) : []) {
+    if (!/^pack-.*\.idx$/.test(name) || existsSync(join(folder, `${name.slice(0, -".idx".length)}.pack`))) continue;
+    await rm(join(folder, name), { force: true });
+  }
+}
+
+async function repack(repository: string, objects: string, ids: ReadonlySet<string>, step: (name: string) => void): Promise<void> {
   const folder = join(objects, "pack");
   const names = existsSync(folder) ? await readdir(folder) : [];
   const index = join(folder, "multi-pack-index");
@@ -138,11 +161,13 @@ async function repack(repository: string, objects: string, ids: ReadonlySet<stri
         input: Buffer.from(`${stay.join("\n")}\n`),
         timeoutMs: longMs,
       });
+    step("purge.pack_written");
     if (hadIndex) await rm(index, { force: true });
-    // The index last of all: without it git does not see the pack any more.
-    for (const end of [".idx", ".pack", ".rev", ".bitmap", ".mtimes"]) {
+    // The index last of all: a pack without one is seen by nobody any more, and would stay with all that is in it.
+    for (const end of [".pack", ".rev", ".bitmap", ".mtimes", ".idx"]) {
       await chmod(`${pack}${end}`, 0o600).catch(() => undefined);
       await rm(`${pack}${end}`, { force: true });
+      if (end === ".pack") step("purge.pack_gone");
     }
   }
   if (hadIndex) await gitMaybe(repository, ["multi-pack-index", "write"], { timeoutMs: longMs });

@@ -79,7 +79,7 @@ export async function removeUnneeded(setting: Setting, repository: string, roots
   const gone = await objectsFrom(repository, roots);
   for (const id of await protectedObjects(repository, "refs/none", others)) gone.delete(id);
   setting.step("purge.objects_chosen");
-  return removeObjects(repository, gone);
+  return removeObjects(repository, gone, (name) => setting.step(name));
 }
 
 async function cleanRefs(setting: Setting, repository: string, held: Held, needle: Needle): Promise<Map<string, string>> {

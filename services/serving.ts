@@ -2,6 +2,7 @@ import type { HttpConfig } from "../schemas/config.ts";
 import { backupRoutes } from "./http/routes/backups.ts";
 import { clientRoutes } from "./http/routes/clients.ts";
 import { linkDeskRoutes } from "./http/routes/link-desk.ts";
+import { purgeRoutes } from "./http/routes/purge.ts";
 import type { LocalServer, LocalServerOptions } from "./http/server.ts";
 import type { McpOffer } from "./mcp/offer.ts";
 import type { NetworkDoor } from "./network-door.ts";
@@ -68,7 +69,12 @@ export async function serveEnvironment(environment: Environment, options: ServeO
       ...(shutdown !== undefined && { shutdown }),
       onError,
       onUpgrade,
-      routes: [...clients, ...backupRoutes(environment.backups, onError), ...linkDeskRoutes(environment.linkDesk)],
+      routes: [
+        ...clients,
+        ...backupRoutes(environment.backups, onError),
+        ...linkDeskRoutes(environment.linkDesk),
+        ...purgeRoutes(environment),
+      ],
     });
     return {
       socket: local.socket,

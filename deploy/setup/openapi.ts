@@ -6,6 +6,7 @@ import type { Route } from "../../services/http/route.ts";
 import { backupRoutes } from "../../services/http/routes/backups.ts";
 import { type ClientDoor, clientRoutes } from "../../services/http/routes/clients.ts";
 import { linkDeskRoutes } from "../../services/http/routes/link-desk.ts";
+import { purgeRoutes } from "../../services/http/routes/purge.ts";
 import type { Environment } from "../../services/runtime/environment-api.ts";
 
 /**
@@ -20,7 +21,7 @@ const unused = (): never => new Proxy({}, { get: unused }) as never;
 export function documentedRoutes(): Route[] {
   const environment: Environment = unused();
   const door: ClientDoor = unused();
-  const own = [...clientRoutes(door), ...backupRoutes(unused(), () => {}), ...linkDeskRoutes(unused())];
+  const own = [...clientRoutes(door), ...backupRoutes(unused(), () => {}), ...linkDeskRoutes(unused()), ...purgeRoutes(unused())];
   return routesOf(environment, { shutdown: () => {}, routes: own });
 }
 

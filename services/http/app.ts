@@ -15,7 +15,6 @@ import { itemRoutes } from "./routes/items.ts";
 import { linkRoutes } from "./routes/links.ts";
 import { moveRoutes } from "./routes/moves.ts";
 import { needRoutes } from "./routes/needs.ts";
-import { purgeRoutes } from "./routes/purge.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { shutdownRoutes } from "./routes/shutdown.ts";
 import { syncRoutes } from "./routes/sync.ts";
@@ -70,7 +69,6 @@ export function routesOf(environment: Environment, options: HttpAppOptions = {})
     }),
     ...directoryRoutes(environment),
     ...workspaceRoutes(environment),
-    ...purgeRoutes(environment),
     ...threadRoutes(environment),
     ...itemRoutes(environment),
     ...runRoutes(environment),

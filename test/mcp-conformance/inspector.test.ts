@@ -29,7 +29,7 @@ describe.each(eras)("over the %s revision", (era) => {
 
     const listed = await inspector.run([...at("--method", "tools/list", "--strict"), ...program]);
     expect(listed.code).toBe(0);
-    expect(listed.result.tools).toHaveLength(15);
+    expect(listed.result.tools).toHaveLength(16);
     // What models are given is portable to all of them; answers may be what JSON Schema allows.
     expect(listed.stderr).not.toContain("inputSchema");
     expect(listed.stderr).toContain("0 errors");
@@ -61,7 +61,7 @@ async function letIn(environment: RunningEnvironment, env: Record<string, string
     onPage: (page) => new OAuthProgram().approve(page, code),
   });
   expect(listed.code, listed.stderr).toBe(0);
-  expect(listed.result.tools).toHaveLength(15);
+  expect(listed.result.tools).toHaveLength(16);
   const { clients } = await environment.cli<{ clients: { id: string; name: string }[] }>("client", "list");
   expect(clients).toMatchObject([{ name: "the inspector" }]);
 

@@ -1,7 +1,5 @@
 import { z } from "zod";
-import type { Caller } from "../../../schemas/command.ts";
 import type { PurgeReport } from "../../../schemas/purge.ts";
-import { refusal } from "../../../schemas/refusal.ts";
 import { Text } from "../../../schemas/text.ts";
 import type { Environment } from "../../runtime/environment-api.ts";
 import { Refused } from "../../runtime/refused.ts";
@@ -14,10 +12,9 @@ import { HttpRefusal } from "../statuses.ts";
 const PurgeQuestion = z.strictObject({ text: Text });
 const maxBodyBytes = 1_000_000;
 
-/** Looking for a text everywhere, and taking it out: for the person whose environment it is, and for nobody whom they let in. */
-export function purgeRoutes(environment: Environment): Route[] {
-  const answer = (work: (text: string) => Promise<PurgeReport>) => async (asked: { caller: Caller; request: Request }) => {
-    if (asked.caller.kind !== "user") throw new HttpRefusal(personOnly);
+/** Looking for a text everywhere, and taking it out: for the person whose environment it is. On the socket alone. */
+export function purgeRoutes(environment: Pick<Environment, "purges" | "lastCommit">): Route[] {
+  const answer = (work: (text: string) => Promise<PurgeReport>) => async (asked: { request: Request }) => {
     const { text } = parsed(PurgeQuestion, await readJson(asked.request, maxBodyBytes), "body");
     try {
       return { report: await work(text), commit: environment.lastCommit };
@@ -38,17 +35,15 @@ export function purgeRoutes(environment: Environment): Route[] {
       ...shared,
       path: "/purge/look",
       name: "lookForText",
-      summary: "Where a text is, in all that this environment keeps. For this machine's user alone; changes nothing.",
+      summary: "Where a text is, in all that this environment keeps. Changes nothing. On the unix socket only.",
       handle: answer((text) => environment.purges.look(text)),
     }),
     route({
       ...shared,
       path: "/purge",
       name: "purgeText",
-      summary: "Takes a text out of all that this environment keeps, and says where it stays. For this machine's user alone.",
+      summary: "Takes a text out of all that this environment keeps, and says where it stays. On the unix socket only.",
       handle: answer((text) => environment.purges.purge(text)),
     }),
   ];
 }
-
-const personOnly = refusal("capability_denied", "person_only", "only a person can purge", "Ask the person whose environment it is.");

@@ -8,8 +8,7 @@ import { defineTool } from "../tool.ts";
 /** Answers at once: the move waits for the turn to end, so that an agent can move the thread that it works in. */
 export const t3ThreadMove = defineTool({
   name: "t3_thread_move",
-  description:
-    "Move a thread to a linked environment once its turn has ended. continuationPrompt goes on there. It stays here when the other side lacks something.",
+  description: "Move a thread to a linked environment once its turn has ended; it stays when that lacks something.",
   access: "starts_threads",
   hints: { openWorld: true },
   input: z.strictObject({
@@ -17,16 +16,15 @@ export const t3ThreadMove = defineTool({
     environmentId: EnvironmentId,
     continuationPrompt: Text.min(1).max(limits.importPromptChars).optional(),
     ...servedBy,
-    withoutCode: z.boolean().optional(),
     clientRequestId,
   }),
   output: z.object({ moveId: MoveId, threadId: ThreadId.describe("what it is called there"), repeated: z.boolean() }),
-  async run({ threadId, environmentId, continuationPrompt, withoutCode, clientRequestId: id, ...served }, context) {
+  async run({ threadId, environmentId, continuationPrompt, clientRequestId: id, ...served }, context) {
     const command = {
       type: "thread.move" as const,
       threadId,
       environmentId,
-      ...given({ continuationPrompt, withoutCode }),
+      ...given({ continuationPrompt }),
       ...providerChoice(served),
     };
     const { result, repeated } = await context.dispatch(command, id);

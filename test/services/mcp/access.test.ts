@@ -74,6 +74,9 @@ async function argumentsOf(
       return { threadId, clientRequestId };
     case "t3_thread_send":
       return { threadId, text: "first", clientRequestId };
+    // No environment is linked: who is let through hears that, and nothing is changed.
+    case "t3_thread_move":
+      return { threadId, environmentId: "env:0197f000-0000-7000-8000-00000000abcd", clientRequestId };
     case "t3_thread_merge_back":
       return { threadId: fork, clientRequestId };
     case "task_cancel":
@@ -96,13 +99,14 @@ async function argumentsOf(
 
 /** Refusals that say nothing of access: the caller was let through. */
 const letThrough = ["thread_not_interruptible", "parent_not_active"];
+/** The same by their reason: a fork that has nothing new, an environment that no link leads to. */
+const deadEnds = ["nothing_new", "no_link"];
 
 async function verdictOf(client: TestClient, tool: string, args: object): Promise<string> {
   const result = await client.callTool({ name: tool, arguments: { ...args } });
   if (result.isError !== true) return "allowed";
   const { code, reason } = (result.structuredContent as { error: { code: string; reason: string } }).error;
-  // A fork that has nothing new was looked at, too.
-  return letThrough.includes(code) || reason === "nothing_new" ? "allowed" : code;
+  return letThrough.includes(code) || deadEnds.includes(reason) ? "allowed" : code;
 }
 
 type Caller = { words: string; modes: Modes; client: TestClient };

@@ -47,7 +47,7 @@ describe.each(["legacy", "modern"] as const)("over the %s revision", (era) => {
   test("an agent that starts its tools as a program has them all: list, call, progress, taking back, resources", async () => {
     const env = await served({ scripts: { p1: script } });
     const client = await start(env.dir, { era });
-    expect((await client.listTools()).tools).toHaveLength(15);
+    expect((await client.listTools()).tools).toHaveLength(16);
     const { threadId, runId } = await client.use("t3_thread_launch", { prompt: "hello", clientRequestId: fresh() });
     expect(await client.use("t3_thread_wait", { threadId, runId, waitSeconds: 20 })).toMatchObject({ status: "completed" });
     expect((await client.listResources()).resources).toMatchObject([{ uri: `ropewalk://thread/${threadId}` }]);

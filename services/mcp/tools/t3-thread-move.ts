@@ -8,7 +8,7 @@ import { defineTool } from "../tool.ts";
 /** Answers at once: the move waits for the turn to end, so that an agent can move the thread that it works in. */
 export const t3ThreadMove = defineTool({
   name: "t3_thread_move",
-  description: "Move a thread to a linked environment once its turn has ended; it stays when that lacks something.",
+  description: "Move a thread to a linked environment once its turn ends, if that has all it needs.",
   access: "starts_threads",
   hints: { openWorld: true },
   input: z.strictObject({

@@ -3,6 +3,18 @@
  * A list of names, nothing else; nothing inside imports it.
  */
 export { AccessKind } from "./access.ts";
+export {
+  BackupFile,
+  BackupMade,
+  BackupManifest,
+  BackupProgress,
+  BackupRequest,
+  BackupView,
+  backupFormat,
+  backupVersion,
+  Restored,
+} from "./backup.ts";
+export { BundleEnd, BundleHeader, type BundleKind, BundleRecord, bundleFormat, bundleVersion, type ThreadBundle } from "./bundle.ts";
 export { Checkpoint } from "./checkpoint.ts";
 export { ClientView, PairingOffer, PairingRequest } from "./client.ts";
 export {
@@ -13,8 +25,6 @@ export {
   ForkPoint,
   PublicCommand,
   Receipt,
-  ReportedItem,
-  SystemCommand,
 } from "./command.ts";
 export { EnvironmentConfig, HttpConfig, ProviderConfig } from "./config.ts";
 export { Effect, type EffectKind, EffectRequest, EffectState } from "./effect.ts";
@@ -90,6 +100,7 @@ export {
   MoveWait,
 } from "./move.ts";
 export { Need, NeedKind } from "./need.ts";
+export { InviteOffer, InviteRequest, InviteView, JoinRequest, JoinResult, PairingCode } from "./pairing.ts";
 export { Project, RepositoryIdentity } from "./project.ts";
 export {
   Coverage,
@@ -101,8 +112,10 @@ export {
   ProviderThread,
   RefStrength,
 } from "./provider.ts";
+export { PurgePlace, PurgeReport, PurgeRest, ToldSession } from "./purge.ts";
 export { dependsOnOutside, Refusal, RefusalCode, refusal } from "./refusal.ts";
 export { commandResults, type ResultOf } from "./results.ts";
+export { RetentionConfig, RetentionView } from "./retention.ts";
 export {
   Attempt,
   endedRunStatuses,
@@ -116,6 +129,7 @@ export {
   RunStatus,
   StartPlan,
 } from "./run.ts";
+export { ReportedItem, SystemCommand } from "./system-command.ts";
 export { isEndedTask, LateAnswer, Task, TaskContext, TaskInput, TaskStatus } from "./task.ts";
 export { Digest, MessageText, Text, Timestamp, Title } from "./text.ts";
 export {

@@ -1,8 +1,8 @@
-import type { ReportedItem } from "../../../schemas/command.ts";
 import type { ContextHandoff } from "../../../schemas/handoff.ts";
 import type { RunId } from "../../../schemas/ids.ts";
 import type { Coverage, NativeRef, ProviderThread } from "../../../schemas/provider.ts";
 import { isEndedRun, type Run, type StartPlan } from "../../../schemas/run.ts";
+import type { ReportedItem } from "../../../schemas/system-command.ts";
 import { withOrdinal } from "../ordinals.ts";
 import { addItem, type Plan, type PlanContext } from "../plan.ts";
 import { runFrom, transferFrom } from "../typed-actors.ts";

@@ -1,10 +1,11 @@
 import { Command } from "commander";
 import { EnvironmentUnreachable } from "../../http/client/failures.ts";
-import { connectLocal } from "../../http/client.ts";
+import { connectLocal, type LocalClient } from "../../http/client.ts";
 import { exitCode } from "../exit-codes.ts";
 import { during } from "../progress.ts";
 import { installedService } from "../service/find.ts";
 import { offline } from "../session.ts";
+import { startService } from "../starting.ts";
 import { untilGone } from "../until-gone.ts";
 
 export function downCommand(): Command {
@@ -14,7 +15,7 @@ export function downCommand(): Command {
       offline(async (shell) => {
         const client = connectLocal(shell.dir);
         try {
-          const { pid } = await client.shutdown();
+          const { pid } = await shutDown(client);
           if (!(await during("stopping the environment", untilGone(pid)))) {
             shell.answer({ stopped: false, pid }, () => `the environment (pid ${pid}) is still stopping`);
             return exitCode.waitBound;
@@ -34,4 +35,20 @@ export function downCommand(): Command {
         return exitCode.ok;
       }),
     );
+}
+
+/** One whose service has just started it does not answer yet: it is waited for, and then stopped. */
+async function shutDown(client: LocalClient): ReturnType<LocalClient["shutdown"]> {
+  try {
+    return await client.shutdown();
+  } catch (error) {
+    const manager = installedService(client.dir)?.manager ?? null;
+    if (!(error instanceof EnvironmentUnreachable) || manager === null) throw error;
+    if ((await manager.unreachable()) !== null || !(await manager.state()).isRunning) throw error;
+    await during(
+      `waiting for ${manager.name}, which is starting`,
+      startService(client, manager, async () => {}),
+    );
+    return client.shutdown();
+  }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { LinkId, ThreadId } from "../../../schemas/ids.ts";
+import type { ThreadId } from "../../../schemas/ids.ts";
 import type { Grant } from "../../../schemas/link.ts";
 import { broadestModes } from "../../../schemas/modes.ts";
-import { clientCaller, fresh, type Loose, type Rig, startMcp } from "./rig.ts";
+import { clientCaller, fresh, type Loose, linkToNobody, type Rig, startMcp } from "./rig.ts";
 
 const initialize = {
   jsonrpc: "2.0",
@@ -98,12 +98,7 @@ test("a fault of ours is told to nobody but who listens for faults", async () =>
 
 /** An environment with a link, a thread that the link started and one of the person's. */
 async function linked(grants: Grant[]) {
-  const link = {
-    id: "link:0197f000-0000-7000-8000-00000000abcd" as LinkId,
-    name: "peer",
-    peer: { environmentId: "env:0197f000-0000-7000-8000-00000000eeee" as never, publicKey: "A".repeat(43) },
-    grants: [{ kind: "threadImport", maxModes: broadestModes } as const, ...grants],
-  };
+  const link = linkToNobody([{ kind: "threadImport", maxModes: broadestModes }, ...grants]);
   const rig = await startMcp({ config: { links: [link] } as never });
   const own = await rig.env.newThread({ title: "a person's" });
   const run = await rig.env.say(own, "the codeword is tarred hemp");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ThreadId } from "../../../schemas/ids.ts";
 import { tools } from "../../../services/mcp/catalogue.ts";
 import { until } from "../../support/environments.ts";
-import { clientCaller, type Loose, type Rig, serveMcp, startMcp } from "./rig.ts";
+import { clientCaller, type Loose, linkToNobody, nobody, type Rig, serveMcp, startMcp } from "./rig.ts";
 
 /** A thread at work, another that has done something, a fork with a run of its own, and an open task. */
 async function world(rig: Rig) {
@@ -26,6 +26,10 @@ const mutations: Record<string, (w: World) => { args: object; other: object }> =
   t3_thread_fork: ({ idle }) => ({ args: { threadId: idle }, other: { threadId: idle, title: "another" } }),
   t3_thread_merge_back: ({ fork, idle }) => ({ args: { threadId: fork }, other: { threadId: idle } }),
   t3_thread_interrupt: ({ busy }) => ({ args: { threadId: busy }, other: { threadId: busy, reason: "another" } }),
+  t3_thread_move: ({ fork }) => ({
+    args: { threadId: fork, environmentId: nobody },
+    other: { threadId: fork, environmentId: nobody, continuationPrompt: "another" },
+  }),
   delegate_task: ({ idle }) => ({ args: { parentThreadId: idle, prompt: "one" }, other: { parentThreadId: idle, prompt: "another" } }),
   task_cancel: ({ taskId }) => ({ args: { taskId }, other: { taskId, reason: "another" } }),
 };
@@ -40,7 +44,7 @@ test("every tool that changes something takes a request id, an import its handof
 const script = { rules: [{ match: { contains: "hang" }, steps: [{ hang: true }] }] };
 
 test.each(Object.keys(mutations))("%s: a repeat returns the stored receipt before any check that time may have changed", async (name) => {
-  const rig = await startMcp({ scripts: { p1: script } });
+  const rig = await startMcp({ scripts: { p1: script }, config: { links: [linkToNobody([])] } as never });
   const client = await rig.connect(rig.let(clientCaller()));
   const w = await world(rig);
   const { args, other } = mutations[name]!(w);
@@ -63,8 +67,10 @@ async function settle({ env }: Rig, { busy }: World) {
   await env.dispatch({ type: "thread.interrupt", threadId: busy });
   await until(() => env.tasks.list({ open: true }).length === 0 && env.threads.list().every((t) => t.activeRunId === null));
   const order = (id: ThreadId) => (env.threads.get(id)?.lineage.parentThreadId === null ? 1 : 0);
-  for (const { id } of env.threads.list().sort((a, b) => order(a.id) - order(b.id)))
+  for (const { id } of env.threads.list().sort((a, b) => order(a.id) - order(b.id))) {
+    await env.dispatch({ type: "thread.move_cancel", threadId: id });
     await env.send({ type: "thread.delete", threadId: id, keepForks: true });
+  }
 }
 
 test("two callers do not meet under one request id", async () => {

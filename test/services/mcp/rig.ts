@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
@@ -6,7 +7,8 @@ import { Hono } from "hono";
 import { onTestFinished } from "vitest";
 import { AccessKind } from "../../../schemas/access.ts";
 import type { Caller } from "../../../schemas/command.ts";
-import type { ClientId } from "../../../schemas/ids.ts";
+import type { ClientId, EnvironmentId, LinkId } from "../../../schemas/ids.ts";
+import type { Grant } from "../../../schemas/link.ts";
 import { broadestModes } from "../../../schemas/modes.ts";
 import type { McpAccess } from "../../../services/mcp/access.ts";
 import { createMcpApp, type McpAppOptions } from "../../../services/mcp/app.ts";
@@ -136,3 +138,12 @@ export function asTestClient(client: Client): TestClient {
 let requests = 0;
 /** A request id that nobody has used. */
 export const fresh = (): string => `request-${process.pid}-${requests++}`;
+
+/** The configuration of a link to an environment that never answers. */
+export const linkToNobody = (grants: readonly Grant[]) => ({
+  id: "link:0197f000-0000-7000-8000-00000000abcd" as LinkId,
+  name: "peer",
+  peer: { environmentId: nobody, publicKey: String(generateKeyPairSync("x25519").publicKey.export({ format: "jwk" }).x) },
+  grants: [...grants],
+});
+export const nobody = "env:0197f000-0000-7000-8000-00000000eeee" as EnvironmentId;

@@ -38,7 +38,7 @@ test("charts draw every machine as Mermaid and as data, without an environment",
   expect(stdout).toContain("  resolved_native --> consumed : consumed [byClaimant]\n");
   expect(stdout).toContain("  superseded --> [*]\n");
   const all = await box.json("charts");
-  expect(all.charts.map((chart: { kind: string }) => chart.kind)).toEqual(["thread", "run", "transfer", "task", "link"]);
+  expect(all.charts.map((chart: { kind: string }) => chart.kind)).toEqual(["thread", "run", "transfer", "task", "link", "move"]);
   expect((await box.json("charts", "run", "--format", "json")).legality.completed["run.accepted"].verdict).not.toBe("accept");
   expect((await box.run("status")).code).toBe(4);
 });

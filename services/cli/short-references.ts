@@ -6,6 +6,9 @@ const nouns = ["thread", "run", "transfer", "task", "link", "move"] as const;
 /** Digits that a short reference has at least; the environment is asked what else begins like that. */
 const asked = 8;
 
+/** A command that takes a run takes a thread, too, and looks for that first: a run's beginning must be no thread's. */
+const takenFor = (noun: (typeof nouns)[number]) => (noun === "run" ? (["run", "thread"] as const) : ([noun] as const));
+
 /** For each id among these words the shortest beginning by which the environment finds it alone. */
 export async function shortReferences(client: LocalClient, words: readonly string[]): Promise<Map<string, string>> {
   const found = await Promise.all(
@@ -13,8 +16,9 @@ export async function shortReferences(client: LocalClient, words: readonly strin
       const noun = nouns.find((noun) => id.startsWith(`${noun}:`));
       const digits = id.slice(id.lastIndexOf(":") + 1).replaceAll("-", "");
       for (let length = asked; noun !== undefined && length < digits.length; length += 4) {
-        const { ids: alike } = await client.resolve(noun, { ref: digits.slice(0, length) });
-        if (alike.length < most && alike.includes(id)) return [id, shortIds(alike).get(id) ?? id];
+        const found = await Promise.all(takenFor(noun).map((other) => client.resolve(other, { ref: digits.slice(0, length) })));
+        const alike = found.flatMap(({ ids }) => ids);
+        if (found.every(({ ids }) => ids.length < most) && alike.includes(id)) return [id, shortIds(alike).get(id) ?? id];
       }
       return [id, id];
     }),

@@ -25,8 +25,15 @@ const filler = fileURLToPath(new URL("../../support/log-filler.ts", import.meta.
 
 /** The numbers of all lines that are there, from the oldest file on. */
 function numbersIn(file: string): number[] {
-  const count = readdirSync(join(file, "..")).filter((name) => /\.\d+$/.test(name)).length;
-  const files = [...Array.from({ length: count }, (_, i) => `${file}.${count - i}`), file];
+  // A process that is killed while it moves them leaves a gap in their numbers, until the next rotation.
+  const numbers = readdirSync(join(file, "..")).flatMap((name) => /\.(\d+)$/.exec(name)?.[1] ?? []);
+  const files = [
+    ...numbers
+      .map(Number)
+      .sort((a, b) => b - a)
+      .map((number) => `${file}.${number}`),
+    file,
+  ];
   return files.flatMap((path) =>
     readFileSync(path, "utf8")
       .split("\n")

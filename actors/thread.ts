@@ -1,35 +1,22 @@
 import { assign, enqueueActions, setup } from "xstate";
 import type { Emission } from "../schemas/emission.ts";
 import type { ThreadCreated, ThreadEvent } from "../schemas/events/thread.ts";
-import type { Refusal } from "../schemas/refusal.ts";
 import type { ThreadContext } from "../schemas/thread.ts";
+import { deletedError, resultNews } from "./thread-news.ts";
 
-type Ended = Extract<ThreadEvent, { type: "thread.run_ended" }>;
-
-/** What a child's thread tells of an ended run: to its task here, or over the link to the environment that owns the task. */
-function resultNews(context: ThreadContext, event: Ended): Emission[] {
-  if (context.task === null) return [];
-  const news = {
-    childThreadId: context.id,
-    runId: event.runId,
-    ordinal: event.ordinal,
-    ending: event.ending,
-    result: event.result,
-    error: event.error,
-  };
-  const { taskId, environmentId } = context.task;
-  return environmentId === null
-    ? [{ type: "tell", to: taskId, event: { type: "task.child_run_ended", ...news } }]
-    : [{ type: "link.notice", to: environmentId, notice: { kind: "task.result", taskId, ...news } }];
-}
-
-/** What a child's deletion tells its parent of the run that it ended. */
-const deletedError: Refusal = {
-  code: "orchestration_error",
-  reason: "thread_deleted",
-  message: "the subagent's thread was deleted",
-  hint: "Spawn another one if this is still needed.",
-};
+/** What a person may do with a thread that lives here, at work or not. */
+const looksAfter = {
+  "thread.provider_preferred": { actions: "prefer" },
+  "thread.task_attached": { actions: "attachTask" },
+  "thread.renamed": { actions: "rename" },
+  "thread.adopted": { actions: "adopt" },
+  "thread.modes_set": { actions: "setModes" },
+  "thread.marked": { actions: "mark" },
+  "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
+  "thread.placed": { actions: "place" },
+  "thread.relocated": { actions: ["relocate", "restoreFiles"] },
+  "thread.text_purged": { actions: "notePurged" },
+} as const;
 
 /** A conversation (contract §2): which run has its turn, who waits, what it was last served by, what is stable. */
 export const threadMachine = setup({
@@ -233,6 +220,7 @@ export const threadMachine = setup({
   states: {
     idle: {
       on: {
+        ...looksAfter,
         // Only a thread that a move waits for has messages that wait while nothing runs.
         "thread.run_queued": [
           { guard: "hasQueue", actions: "enqueueRun" },
@@ -247,21 +235,11 @@ export const threadMachine = setup({
           { guard: "isAwaited", actions: "endMove" },
           {},
         ],
-        "thread.provider_preferred": { actions: "prefer" },
-        "thread.task_attached": { actions: "attachTask" },
         "thread.result_arrived": [{ guard: "isNews", actions: "takeNews" }, {}],
-        "thread.renamed": { actions: "rename" },
-        "thread.adopted": { actions: "adopt" },
-        "thread.modes_set": { actions: "setModes" },
-        "thread.marked": { actions: "mark" },
-        "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
-        "thread.placed": { actions: "place" },
         "thread.imported": [
           { guard: "isAncestor", target: "deleted", actions: "takeRecord" },
           { guard: "isNew", actions: "takeRecord" },
         ],
-        "thread.relocated": { actions: ["relocate", "restoreFiles"] },
-        "thread.text_purged": { actions: "notePurged" },
         "thread.rolled_back": { actions: ["rollBack", "restoreFiles"] },
         "thread.rollback_undone": { guard: "hasUndone", actions: ["rollForward", "restoreFiles"] },
         "thread.files_restored": [{ guard: "isRestoring", actions: ["filesRestored", "tellMove"] }, {}],
@@ -270,6 +248,7 @@ export const threadMachine = setup({
     },
     running: {
       on: {
+        ...looksAfter,
         "thread.run_queued": { actions: "enqueueRun" },
         "thread.run_accepted": { guard: "isActive", actions: "bindProvider" },
         "thread.run_ended": [
@@ -280,18 +259,8 @@ export const threadMachine = setup({
         "thread.queue_resumed": {},
         "thread.move_awaited": { guard: "isFree", actions: "awaitMove" },
         "thread.released": [{ guard: "isAwaited", actions: "endMove" }, {}],
-        "thread.provider_preferred": { actions: "prefer" },
-        "thread.task_attached": { actions: "attachTask" },
         // It is told when the thread falls idle, or by the next run: whichever is first.
         "thread.result_arrived": {},
-        "thread.renamed": { actions: "rename" },
-        "thread.adopted": { actions: "adopt" },
-        "thread.modes_set": { actions: "setModes" },
-        "thread.marked": { actions: "mark" },
-        "thread.unmarked": [{ guard: "isMarked", actions: "unmark" }, {}],
-        "thread.placed": { actions: "place" },
-        "thread.relocated": { actions: ["relocate", "restoreFiles"] },
-        "thread.text_purged": { actions: "notePurged" },
         "thread.files_restored": [{ guard: "isRestoring", actions: "filesRestored" }, {}],
         "thread.deleted": { guard: "stops", target: "deleted", actions: "stopRuns" },
       },
